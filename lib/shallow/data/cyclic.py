@@ -1,0 +1,118 @@
+r"""Cyclic labels on an interval: $y = \operatorname{sgn}\sin(2\pi P x)$ for $x \in [-\tfrac12, \tfrac12]$.
+
+The line splits into $2P$ *clusters* of equal width $1/(2P)$, numbered from 0 at the left, with alternating labels.
+Source: Bowman (2025), Section 1.1; chapter "Cyclic labels".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+DESIGNS = ("iid", "strat", "equi", "two_rightmost", "poor(c,q)")
+_POOR = re.compile(r"poor\((\d+),(\d+)\)")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A training set, with the generator that goes on to draw the initial network.
+
+    Attributes:
+        x: inputs, shape (n,), ascending.
+        y: labels in {-1, 0, +1}, shape (n,); 0 only where x lies on a boundary between clusters.
+        rng: the generator after the data have been drawn.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    rng: np.random.Generator
+
+
+def _check_periods(periods: int) -> None:
+    if not isinstance(periods, int | np.integer) or periods < 1:
+        raise ValueError(f"periods must be a positive integer, got {periods!r}")
+
+
+def labels(x: np.ndarray, periods: int = 3) -> np.ndarray:
+    r"""Labels $\operatorname{sgn}\sin(2\pi P x)$, decided without rounding in the sine; shape of x, values -1, 0, +1.
+
+    The sign of the sine is the parity of $\lfloor 2Px \rfloor$, and the label is 0 where $2Px$ is an integer.
+    """
+    _check_periods(periods)
+    phase = 2 * periods * np.asarray(x, dtype=float)
+    half_period = np.floor(phase)
+    return np.where(phase == half_period, 0.0, 1.0 - 2.0 * np.mod(half_period, 2))
+
+
+def clusters(x: np.ndarray, periods: int = 3) -> np.ndarray:
+    r"""Cluster number $\lfloor 2P(x + \tfrac12) \rfloor \in \{0, \dots, 2P-1\}$ of every x in $[-\tfrac12, \tfrac12]$."""
+    _check_periods(periods)
+    x = np.asarray(x, dtype=float)
+    if x.size and not (np.abs(x) <= 0.5).all():
+        raise ValueError("x must lie in [-0.5, 0.5], got values outside")
+    index = np.floor(2 * periods * x).astype(int) + periods
+    return np.minimum(index, 2 * periods - 1)
+
+
+def boundaries(periods: int = 3) -> np.ndarray:
+    """The 2P - 1 inner boundaries k/(2P) - 1/2 between clusters, ascending."""
+    _check_periods(periods)
+    return np.arange(1 - periods, periods) / (2 * periods)
+
+
+def grid(points: int = 1000) -> np.ndarray:
+    """Midpoints of `points` equal cells of [-0.5, 0.5]: the test set of the chapter, shape (points,)."""
+    if points < 1:
+        raise ValueError(f"points must be positive, got {points}")
+    return (np.arange(points) + 0.5) / points - 0.5
+
+
+def design_clusters(design: str, n: int, periods: int = 3) -> np.ndarray:
+    """Cluster number of each of the n points of a designed training set, shape (n,).
+
+    `strat` deals the points round-robin to all clusters.  `poor(c,q)` gives the first q points to cluster c and deals
+    the others round-robin to the other clusters.  `two_rightmost` gives one point to the last cluster but one, two to
+    the last, and deals the others to the rest.
+    """
+    count = 2 * periods
+    if design == "strat":
+        return np.arange(n) % count
+    if design == "two_rightmost":
+        poor = np.array([count - 2, count - 1, count - 1])[:n]
+        return np.concatenate([poor, np.arange(max(n - 3, 0)) % (count - 2)])
+    match = _POOR.fullmatch(design)
+    if not match:
+        raise ValueError(f"design must be one of {', '.join(DESIGNS)}, got {design!r}")
+    cluster, few = int(match[1]), int(match[2])
+    if cluster >= count or few > n:
+        raise ValueError(f"design {design!r} needs a cluster below {count} and at most n = {n} points in it")
+    others = np.delete(np.arange(count), cluster)
+    return np.concatenate([np.full(few, cluster), others[np.arange(n - few) % (count - 1)]])
+
+
+def sample(n: int, *, periods: int = 3, base: int = 0, seed: int = 0, design: str = "iid") -> Sample:
+    r"""Draw a training set of n points; the stream is `numpy.random.default_rng([base, n, seed])`.
+
+    `iid` takes $x_i \sim U[-\tfrac12, \tfrac12]$; `equi` the midpoints of n equal cells; the other designs (see
+    :func:`design_clusters`) place a uniform point in each prescribed cluster.  The i.i.d. draw is always made, so that
+    the designs of one seed continue one stream.
+
+    Raises:
+        ValueError: for a non-positive n, a negative base or seed, an unknown design or impossible periods.
+    """
+    _check_periods(periods)
+    if n < 1:
+        raise ValueError(f"n must be positive, got {n}")
+    if base < 0 or seed < 0:
+        raise ValueError(f"base and seed must not be negative, got base={base}, seed={seed}")
+    rng = np.random.default_rng([base, n, seed])
+    x = rng.uniform(-0.5, 0.5, n)
+    if design == "equi":
+        x = grid(n)
+    elif design != "iid":
+        cluster = design_clusters(design, n, periods)
+        x = (cluster + rng.uniform(0, 1, n)) / (2 * periods) - 0.5
+    x = np.sort(x)
+    return Sample(x, labels(x, periods), rng)

@@ -1,0 +1,1 @@
+"""Cells of the chapters: pure functions of parameters and seed that return labelled datasets."""

@@ -1,0 +1,92 @@
+r"""Two-layer ReLU networks $f(x) = \sum_k v_k\,\mathrm{ReLU}(w_k \cdot x + b_k)$ and their initialisations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+#: Step of each parameter group relative to the nominal step: (v, W, b).
+ALL, OUTPUT_ONLY, HIDDEN_ONLY = (1.0, 1.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 1.0)
+#: The folded antisymmetric network of :func:`antisymmetric` moves its output weights at half the step.
+ANTISYMMETRIC = (0.5, 1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class TwoLayer:
+    r"""Parameters of $f(x) = \sum_{k=1}^m v_k\,\mathrm{ReLU}(w_k \cdot x + b_k)$, all float64.
+
+    Attributes:
+        W: input weights, shape (m, d); a vector of shape (m,) is taken as (m, 1).
+        b: hidden biases, shape (m,).
+        v: output weights, shape (m,).
+
+    Raises:
+        ValueError: when shapes do not fit or a parameter is not finite.
+    """
+
+    W: np.ndarray
+    b: np.ndarray
+    v: np.ndarray
+
+    def __post_init__(self) -> None:
+        for name in ("W", "b", "v"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
+        if self.W.ndim == 1:
+            object.__setattr__(self, "W", self.W[:, None])
+        if self.W.ndim != 2 or self.b.shape != (len(self.W),) or self.v.shape != (len(self.W),):
+            raise ValueError(
+                f"W, b, v must have shapes (m, d), (m,), (m,), got {self.W.shape}, {self.b.shape}, {self.v.shape}"
+            )
+        for name in ("W", "b", "v"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise ValueError(f"{name} must be finite, got NaN or infinity")
+
+    @property
+    def width(self) -> int:
+        """Number m of hidden neurons."""
+        return len(self.v)
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        """f at x of shape (n,) or (n, d), computed densely; shape (n,), cost O(n m d)."""
+        x = np.asarray(x, dtype=np.float64)
+        return np.maximum(x.reshape(len(x), -1) @ self.W.T + self.b, 0.0) @ self.v
+
+
+def _check_width(width: int) -> None:
+    if width < 1:
+        raise ValueError(f"width must be positive, got {width}")
+
+
+def default(rng: np.random.Generator, width: int) -> TwoLayer:
+    r"""PyTorch's default for one input: $w, b \sim U(-1, 1)$, $v \sim U(-1, 1)/\sqrt m$, drawn in the order w, b, v."""
+    _check_width(width)
+    w, b, v = (rng.uniform(-1, 1, width) for _ in range(3))
+    return TwoLayer(w, b, v / np.sqrt(width))
+
+
+def normal(rng: np.random.Generator, width: int) -> TwoLayer:
+    r"""Gaussian variant for one input: $w, b \sim N(0, 1)$, $v \sim N(0, 1)/\sqrt m$, drawn in the order w, b, v."""
+    _check_width(width)
+    w, b, v = (rng.standard_normal(width) for _ in range(3))
+    return TwoLayer(w, b, v / np.sqrt(width))
+
+
+def scaled(network: TwoLayer, factor: float) -> TwoLayer:
+    r"""All parameters times $\alpha$; the function is then $\alpha^2 f$ because $f$ is homogeneous of degree two."""
+    return TwoLayer(factor * network.W, factor * network.b, factor * network.v)
+
+
+def antisymmetric(network: TwoLayer) -> TwoLayer:
+    r"""Antisymmetric doubling $h = \tfrac{1}{\sqrt2} f(\cdot;\theta) - \tfrac{1}{\sqrt2} f(\cdot;\theta')$, $\theta'(0) = \theta(0)$.
+
+    Returned *folded*, as one plain network of width 2m with output weights $u = \pm v/\sqrt2$.  A step $\eta$ on v is a
+    step $\eta/2$ on u, so it has to be trained with ``rates=nets.ANTISYMMETRIC``.  Source: Zhang et al. (2020).
+    """
+    half = network.v / np.sqrt(2)
+    return TwoLayer(np.tile(network.W, (2, 1)), np.tile(network.b, 2), np.concatenate([half, -half]))
+
+
+def with_output(network: TwoLayer, v: np.ndarray) -> TwoLayer:
+    """The same hidden layer with other output weights v, shape (m,)."""
+    return replace(network, v=v)

@@ -1,0 +1,126 @@
+"""Intervals for what the chapters measure: thin over scipy.stats, always 95 % and always with named random streams."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats as scipy_stats
+
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its 95 % interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+    def above(self, value: float) -> bool:
+        """Whether the whole interval lies above value."""
+        return bool(self.low > value)
+
+    def below(self, value: float) -> bool:
+        """Whether the whole interval lies below value."""
+        return bool(self.high < value)
+
+    def contains(self, value: float) -> bool:
+        """Whether value lies in the interval."""
+        return bool(self.low <= value <= self.high)
+
+    def inside(self, low: float, high: float) -> bool:
+        """Whether the interval lies inside [low, high]."""
+        return bool(low <= self.low and self.high <= high)
+
+    def __format__(self, spec: str) -> str:
+        spec = spec or ".2f"
+        estimate, low, high = (format(_no_negative_zero(z, spec), spec) for z in (self.estimate, self.low, self.high))
+        return f"{estimate} [{low}, {high}]"
+
+    def __str__(self) -> str:
+        return format(self, "")
+
+
+def _no_negative_zero(value: float, spec: str) -> float:
+    return 0.0 if float(format(value, spec.replace("%", "f"))) == 0 else value
+
+
+def stream(*names: str | int) -> np.random.Generator:
+    """A generator whose seed is the hash of the names: adding a stream changes no other."""
+    digest = hashlib.sha256("/".join(map(str, names)).encode()).digest()
+    return np.random.default_rng(np.frombuffer(digest, dtype=np.uint32))
+
+
+def wilson(successes: int | np.ndarray, trials: int | None = None) -> Interval:
+    """Fraction of successes with Wilson's interval; also takes a boolean array instead of two counts."""
+    if trials is None:
+        flags = np.asarray(successes)
+        successes, trials = int(flags.sum()), flags.size
+    if trials < 1 or not 0 <= successes <= trials:
+        raise ValueError(f"trials must be positive and successes in 0..trials, got {successes} of {trials}")
+    result = scipy_stats.binomtest(int(successes), int(trials)).proportion_ci(method="wilson")
+    return Interval(successes / trials, float(result.low), float(result.high))
+
+
+def bootstrap(
+    values: np.ndarray, statistic: Callable[..., np.ndarray] = np.mean, *, name: str, resamples: int = RESAMPLES
+) -> Interval:
+    """Percentile bootstrap over the first axis of values; non-finite rows are refused.
+
+    Args:
+        values: shape (replicates, ...), resampled along axis 0.
+        statistic: a function with an `axis` argument, reduced over axis 0 to a number.
+        name: name of the random stream.
+
+    Cost: O(resamples x values).
+    """
+    values = np.asarray(values, dtype=float)
+    if values.ndim == 0 or len(values) < 2 or not np.isfinite(values).all():
+        raise ValueError(f"values must hold at least two finite replicates, got shape {values.shape}")
+    estimate = float(statistic(values, axis=0))
+    rows = stream("bootstrap", name).integers(0, len(values), (resamples, len(values)))
+    draws = np.asarray([statistic(values[r], axis=0) for r in rows])
+    return Interval(estimate, *map(float, np.quantile(draws, [0.025, 0.975])))
+
+
+def paired(first: np.ndarray, second: np.ndarray, *, name: str) -> Interval:
+    """Mean of first - second over paired replicates, percentile bootstrap over the pairs."""
+    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if first.shape != second.shape:
+        raise ValueError(f"first and second must be paired, got shapes {first.shape} and {second.shape}")
+    return bootstrap(first - second, name=name)
+
+
+def spearman(a: np.ndarray, b: np.ndarray, *, name: str | None = None) -> Interval | float:
+    """Spearman rank correlation of two vectors; with a name, with its bootstrap interval over the pairs."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if a.shape != b.shape or a.ndim != 1 or len(a) < 3:
+        raise ValueError(f"a and b must be vectors of equal length of at least 3, got {a.shape} and {b.shape}")
+    estimate = rank_correlation(a, b)
+    if name is None:
+        return estimate
+    rows = stream("spearman", name).integers(0, len(a), (RESAMPLES, len(a)))
+    draws = [rank_correlation(a[r], b[r]) for r in rows]
+    return Interval(estimate, *map(float, np.nanquantile(draws, [0.025, 0.975])))
+
+
+def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
+    """Spearman's rho with average ranks for ties; NaN where one side is constant."""
+    ranks = scipy_stats.rankdata([a, b], axis=1)
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    norms = np.sqrt((ranks**2).sum(axis=1))
+    return float(ranks[0] @ ranks[1] / norms.prod()) if norms.all() else float("nan")
+
+
+def holm(p_values: np.ndarray) -> np.ndarray:
+    """Holm's step-down adjusted p-values, same shape as given."""
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p, axis=None)
+    adjusted = np.maximum.accumulate(p.ravel()[order] * np.arange(p.size, 0, -1))
+    result = np.empty(p.size)
+    result[order] = np.minimum(adjusted, 1.0)
+    return result.reshape(p.shape)

@@ -1,0 +1,1 @@
+"""Trainers: one module per exact method."""
