@@ -1,0 +1,35 @@
+"""Let nbval test the chapters themselves: `pytest book/cyclic_labels.md` runs each cell and compares its outputs."""
+
+from unittest import mock
+
+import references
+from nbval.plugin import IPyNbCell, IPyNbFile
+
+
+class ChapterCell(IPyNbCell):
+    """A cell of a chapter; pictures, widgets and standard error are left out of the comparison."""
+
+    def compare_outputs(self, test, ref, skip_compare=None):
+        return super().compare_outputs(references.comparable(test), references.comparable(ref), skip_compare)
+
+
+class Chapter(IPyNbFile):
+    """A chapter together with its stored outputs; nothing is written to disk."""
+
+    def collect(self):
+        try:
+            notebook = references.merge(self.path)
+        except references.StaleReference as error:
+            raise self.CollectError(str(error)) from error
+        with (
+            mock.patch("nbval.plugin.nbformat.read", lambda *_, **__: notebook),
+            mock.patch("nbval.plugin.IPyNbCell", ChapterCell),
+        ):
+            return list(super().collect())
+
+
+def pytest_collect_file(file_path, parent):
+    """Collect the executed pages of `book/`."""
+    if parent.config.option.nbval and file_path.suffix == ".md" and references.is_notebook(file_path):
+        return Chapter.from_parent(parent, path=file_path)
+    return None

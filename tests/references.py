@@ -1,0 +1,131 @@
+"""What the chapters are expected to print, and how a chapter is joined with it.
+
+The chapters, `book/*.md`, are the source.  Their outputs live in `tests/reference/*.ipynb`: code cells only,
+without pictures and widgets, with fixed ids, so that a change of a number is readable in review.
+
+    python tests/references.py [book/chapter.md ...]
+
+executes chapters and rewrites their references and, with them, the verdicts in `book/claims/` (the environment
+variable SHALLOW_LEDGER=update tells the ledger to accept what it measures).  The test run executes the chapters
+once more, without that variable, and compares every cell.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+ROOT = Path(__file__).resolve().parents[1]
+BOOK = ROOT / "book"
+REFERENCE = ROOT / "tests" / "reference"
+TIMEOUT = 600
+
+
+class StaleReference(Exception):
+    """The stored outputs belong to other cells than those of the chapter."""
+
+
+def chapters(folder: Path = BOOK) -> list[Path]:
+    """The notebooks among the pages of `folder`: Markdown files whose header names a kernel, in name order."""
+    return [path for path in sorted(folder.glob("*.md")) if is_notebook(path)]
+
+
+def is_notebook(path: Path) -> bool:
+    """Whether a page is executed: its YAML header, if it has one, holds a `kernelspec`."""
+    head, _, rest = path.read_text(encoding="utf-8").partition("\n")
+    return head.strip() == "---" and "kernelspec:" in rest.partition("\n---")[0]
+
+
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    """The code cells that are not empty."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+
+
+def comparable(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """The part of a cell's outputs that two runs must share.
+
+    Left out: pictures, widgets with their placeholder text (their names are random), and standard error, where
+    progress bars and warnings go.  What rests on a picture is printed beside it.
+    """
+    kept = []
+    for output in outputs:
+        if output.output_type == "stream" and output.name == "stderr":
+            continue
+        output = nbformat.from_dict(output)
+        if "data" in output:
+            if "application/vnd.jupyter.widget-view+json" in output.data:
+                continue
+            output.data = {kind: value for kind, value in output.data.items() if not kind.startswith("image/")}
+            output.metadata = NotebookNode()
+            if not output.data:
+                continue
+        kept.append(output)
+    return kept
+
+
+def reference_of(chapter: Path, folder: Path = REFERENCE) -> Path:
+    """Where the expected outputs of a chapter are kept."""
+    return folder / f"{chapter.stem}.ipynb"
+
+
+def execute(chapter: Path, *, update_ledger: bool = False) -> NotebookNode:
+    """Run a chapter in its own folder and process; return its reference notebook."""
+    notebook = jupytext.read(chapter)
+    client = NotebookClient(
+        notebook, timeout=TIMEOUT, kernel_name="python3", resources={"metadata": {"path": str(chapter.parent)}}
+    )
+    environment = os.environ | ({"SHALLOW_LEDGER": "update"} if update_ledger else {})
+    client.execute(env=environment)
+    reference = nbformat.v4.new_notebook(metadata={"kernelspec": notebook.metadata.kernelspec})
+    for number, cell in enumerate(code_cells(notebook)):
+        kept = nbformat.v4.new_code_cell(
+            cell.source, id=f"cell-{number}", execution_count=number + 1, outputs=comparable(cell.outputs)
+        )
+        for output in kept.outputs:
+            if "execution_count" in output:
+                output.execution_count = number + 1
+        reference.cells.append(kept)
+    return reference
+
+
+def merge(chapter: Path, folder: Path = REFERENCE) -> NotebookNode:
+    """The chapter as a notebook of code cells that carry their expected outputs.
+
+    Raises:
+        StaleReference: when there is no reference, or it was made from other cells, or was never executed.
+    """
+    notebook, stored = jupytext.read(chapter), reference_of(chapter, folder)
+    notebook.cells = code_cells(notebook)
+    advice = f"run `make references CHAPTERS={chapter.parent.name}/{chapter.name}` and review the difference"
+    if not stored.exists():
+        raise StaleReference(f"{chapter.name} has no expected outputs: {advice}")
+    expected = nbformat.read(stored, as_version=4).cells
+    for number, (cell, past) in enumerate(zip(notebook.cells, expected, strict=False)):
+        if cell.source != past.source:
+            raise StaleReference(f"Cell {number} of {chapter.name} has changed since its outputs were stored: {advice}")
+    if len(notebook.cells) != len(expected):
+        counts = f"{len(notebook.cells)} cells, its reference {len(expected)}"
+        raise StaleReference(f"{chapter.name} has {counts}: {advice}")
+    for number, (cell, past) in enumerate(zip(notebook.cells, expected, strict=True)):
+        if past.execution_count is None:  # nbval compares nothing for such a cell
+            raise StaleReference(f"Cell {number} of the reference of {chapter.name} was never executed: {advice}")
+        cell.outputs, cell.execution_count = past.outputs, past.execution_count
+    return notebook
+
+
+def main(names: list[str]) -> None:
+    """Execute the named chapters, or all, and rewrite their references."""
+    REFERENCE.mkdir(exist_ok=True)
+    for chapter in [Path(name).resolve() for name in names] or chapters():
+        print(f"{chapter.name} ...", flush=True)
+        reference = execute(chapter, update_ledger=True)
+        nbformat.write(reference, reference_of(chapter))
+        print(f"{chapter.name}: {len(reference.cells)} cells -> {reference_of(chapter).relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
