@@ -1,0 +1,1 @@
+"""Cells of the chapter "Cyclic labels" (Bowman 2025)."""

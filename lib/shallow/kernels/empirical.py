@@ -1,0 +1,109 @@
+r"""Kernels of finite two-layer ReLU networks in structured form: Gram matrices by parameter group, never the Jacobian.
+
+With $a_k(x) = [w_k \cdot x + b_k > 0]$ the tangent kernel is (Bowman 2025, eq. 5, in closed form)
+
+.. math:: K(x,z) = \sum_k a_k(x) a_k(z) \left[(w_k \cdot x + b_k)(w_k \cdot z + b_k) + v_k^2\,(x \cdot z + 1)\right].
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shallow.nets import ALL, TwoLayer
+
+_CHUNK = 4096  # neurons at a time, so that activations stay small
+
+
+class Blocks(NamedTuple):
+    """The tangent kernel by parameter group, each of shape (n, n'): from v, from W and from b."""
+
+    output: np.ndarray
+    weights: np.ndarray
+    biases: np.ndarray
+
+
+def _inputs(name: str, x: np.ndarray, network: TwoLayer) -> np.ndarray:
+    x = np.asarray(x, dtype=np.float64)
+    x = x[:, None] if x.ndim == 1 else x
+    if x.ndim != 2 or x.shape[1] != network.W.shape[1] or not np.isfinite(x).all():
+        raise ValueError(f"{name} must be finite of shape (n, {network.W.shape[1]}), got shape {x.shape}")
+    return x
+
+
+def blocks(network: TwoLayer, x: np.ndarray, z: np.ndarray | None = None) -> Blocks:
+    r"""The three summands of $K = J(x) J(z)^\top$, from the output weights, the input weights and the biases.
+
+    Args:
+        network: two-layer ReLU network with m neurons and d inputs.
+        x, z: inputs of shape (n,) or (n, d); z defaults to x.
+
+    Cost: O(n n' m) multiplications in matrix products and O((n + n') chunk) memory.
+    """
+    x = _inputs("x", x, network)
+    z = x if z is None else _inputs("z", z, network)
+    output, gates = np.zeros((len(x), len(z))), np.zeros((len(x), len(z)))
+    for start in range(0, network.width, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        left = x @ network.W[part].T + network.b[part]
+        right = left if z is x else z @ network.W[part].T + network.b[part]
+        output += np.maximum(left, 0) @ np.maximum(right, 0).T
+        gates += ((left > 0) * network.v[part] ** 2) @ (right > 0).astype(float).T
+    return Blocks(output, gates * (x @ z.T), gates)
+
+
+def ntk(
+    network: TwoLayer, x: np.ndarray, z: np.ndarray | None = None, rates: tuple[float, float, float] = ALL
+) -> np.ndarray:
+    r"""Tangent kernel $\sum_g r_g J_g(x) J_g(z)^\top$ with the rates r of the groups (v, W, b); shape (n, n').
+
+    With all rates 1 it is the plain kernel; with ``nets.ANTISYMMETRIC`` the kernel of the antisymmetric network from its
+    folded form.
+    """
+    return sum(rate * block for rate, block in zip(rates, blocks(network, x, z), strict=True))
+
+
+def conjugate(network: TwoLayer, x: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
+    r"""Conjugate kernel $\sum_k \mathrm{ReLU}(w_k x + b_k)\,\mathrm{ReLU}(w_k z + b_k)$: the part of v alone; shape (n, n')."""
+    return blocks(network, x, z).output
+
+
+def alignment(first: np.ndarray, second: np.ndarray) -> float:
+    r"""Cosine $\langle K, K' \rangle / (\|K\| \|K'\|)$ of two kernel matrices of the same shape, in [-1, 1]."""
+    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if first.shape != second.shape:
+        raise ValueError(f"first and second must have one shape, got {first.shape} and {second.shape}")
+    return float((first * second).sum() / (np.linalg.norm(first) * np.linalg.norm(second)))
+
+
+def eigenbasis(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    r"""Eigenvalues (n,) in descending order and orthonormal eigenvectors as columns (n, n) of a symmetric kernel.
+
+    The sign of each vector is fixed so that its first entry that is not negligible is positive.  Cost: O(n^3).
+    """
+    kernel = np.asarray(kernel, dtype=float)
+    if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not np.allclose(kernel, kernel.T, rtol=1e-10, atol=0):
+        raise ValueError(f"kernel must be a symmetric matrix, got shape {kernel.shape}")
+    values, vectors = np.linalg.eigh(kernel)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    first = np.argmax(np.abs(vectors) > 1e-6, axis=0)
+    return values, vectors * np.sign(vectors[first, np.arange(len(vectors))])
+
+
+def energy(values: np.ndarray) -> np.ndarray:
+    r"""Cumulative share of the trace $E(k) = \sum_{i \le k} \lambda_i / \sum_i \lambda_i$ for descending values, shape (n,)."""
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 1 or not len(values) or (np.diff(values) > 0).any() or values.sum() <= 0:
+        raise ValueError("values must be a descending vector with a positive sum")
+    return np.cumsum(values) / values.sum()
+
+
+def modes_for(values: np.ndarray, threshold: float = 0.95) -> int:
+    r"""Smallest k with $E(k) \ge$ threshold (Bowman 2025, Section 5); a shortfall of 1e-12 counts as reached."""
+    return int(np.argmax(energy(values) >= threshold - 1e-12)) + 1
+
+
+def mode_rule(values: np.ndarray, threshold: float = 0.95, at_least: int = 5) -> int:
+    r"""The document's number of modes $K = \max(5, \min\{k : E(k) \ge 0.95\})$."""
+    return max(at_least, modes_for(values, threshold))
