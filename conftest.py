@@ -12,6 +12,9 @@ class ChapterCell(IPyNbCell):
     def compare_outputs(self, test, ref, skip_compare=None):
         return super().compare_outputs(references.comparable(test), references.comparable(ref), skip_compare)
 
+    def reportinfo(self):
+        return self.path, 0, self.name
+
 
 class Chapter(IPyNbFile):
     """A chapter together with its stored outputs; nothing is written to disk."""
@@ -21,11 +24,12 @@ class Chapter(IPyNbFile):
             notebook = references.merge(self.path)
         except references.StaleReference as error:
             raise self.CollectError(str(error)) from error
-        with (
-            mock.patch("nbval.plugin.nbformat.read", lambda *_, **__: notebook),
-            mock.patch("nbval.plugin.IPyNbCell", ChapterCell),
-        ):
-            return list(super().collect())
+        with mock.patch("nbval.plugin.nbformat.read", lambda *_, **__: notebook):
+            cells = list(super().collect())
+        return [
+            ChapterCell.from_parent(self, name=cell.name, cell_num=cell.cell_num, cell=cell.cell, options=cell.options)
+            for cell in cells
+        ]
 
 
 def pytest_collect_file(file_path, parent):

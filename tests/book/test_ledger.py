@@ -1,0 +1,110 @@
+"""The ledger, the chapters and the bibliography agree with each other."""
+
+import re
+
+import jupytext
+import pytest
+import references
+from shallow import claims
+
+DOCUMENTS = claims.documents()
+WRITTEN = [chapter for chapter in DOCUMENTS if (references.BOOK / f"{chapter}.md").exists()]
+BIBLIOGRAPHY = (references.BOOK / "references.bib").read_text()
+VERDICT = re.compile(rf"\b({'|'.join(claims.VERDICTS)})\b", re.IGNORECASE)
+
+
+def rows(chapter: str) -> list[claims.Row]:
+    """The ledger of a chapter, checked as it is read."""
+    return claims.rows.read(chapter)
+
+
+def cells(chapter: str, kind: str) -> list[str]:
+    """The sources of all cells of one kind."""
+    notebook = jupytext.read(references.BOOK / f"{chapter}.md")
+    return [cell.source for cell in notebook.cells if cell.cell_type == kind]
+
+
+def plain(text: str) -> str:
+    """Markdown without fenced blocks of literal text, link targets and labels, which are not prose."""
+    text = re.sub(r"^(```+|~~~+)\w*\n.*?^\1\s*$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"\]\([^)]*\)|^\([\w-]+\)=$", "", text, flags=re.MULTILINE)
+
+
+def misstatements(text: str, verdicts: dict[str, str]) -> list[str]:
+    """Sentences that name exactly one claim and a verdict other than the ledger's.
+
+    A word that is part of another meaning can be quoted or reworded; a sentence about several claims is not judged.
+    """
+    wrong = []
+    for sentence in re.split(r"(?<=[.!?])\s+|\n\s*\n|\n(?=[-*|#])", plain(text)):
+        named = set(re.findall(r"\b[A-Z]{2}-\d{2,}\b", sentence))
+        said = {word.lower() for word in VERDICT.findall(sentence)}
+        if len(named) == 1 and said:
+            (claim,) = named
+            if claim not in verdicts or said != {verdicts[claim]}:
+                wrong.append(" ".join(sentence.split()))
+    return wrong
+
+
+def test_there_is_a_chapter():
+    assert WRITTEN
+
+
+@pytest.mark.parametrize("chapter", DOCUMENTS)
+def test_ids_are_complete(chapter):
+    """Numbered from 1 with no gap, and every document keeps all its claims."""
+    found = [row.id for row in rows(chapter)]
+    prefix = DOCUMENTS[chapter].prefix
+    assert sorted(found) == [f"{prefix}-{number:02d}" for number in range(1, len(found) + 1)]
+
+
+@pytest.mark.parametrize("chapter", DOCUMENTS)
+def test_chapters_that_are_not_written_claim_nothing(chapter):
+    if chapter not in WRITTEN:
+        assert {row.verdict for row in rows(chapter)} == {"untested"}
+
+
+@pytest.mark.parametrize("chapter", WRITTEN)
+def test_every_tested_claim_has_its_section(chapter):
+    labels = set(re.findall(r"^\(([\w-]+)\)=$", "\n".join(cells(chapter, "markdown")), flags=re.MULTILINE))
+    assert [row.id for row in rows(chapter) if row.cell and row.cell not in labels] == []
+
+
+@pytest.mark.parametrize("chapter", WRITTEN)
+def test_every_tested_claim_is_reported_by_a_cell(chapter):
+    code = "\n".join(cells(chapter, "code"))
+    assert [row.id for row in rows(chapter) if row.verdict != "untested" and row.id not in code] == []
+
+
+@pytest.mark.parametrize("chapter", WRITTEN)
+def test_prose_agrees_with_the_ledger(chapter):
+    verdicts = {row.id: row.verdict for name in DOCUMENTS for row in rows(name)}
+    wrong = [sentence for text in cells(chapter, "markdown") for sentence in misstatements(text, verdicts)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("CL-01 is reproduced.", 0),
+        ("CL-01 is contradicted.", 1),
+        ("Contradicted (CL-01): it rises.", 1),
+        ("| CL-02 | partly |\n| CL-01 | partly |", 1),
+        ("Unlike CL-01, reproduced above, CL-02 is partly so.", 0),
+        ("CL-01 rises. It was contradicted by nobody.", 0),
+        ("CL-99 is reproduced.", 1),
+        ("See [CL-01](claims.md#contradicted).", 0),
+    ],
+)
+def test_misstatements_are_seen(text, wrong):
+    assert len(misstatements(text, {"CL-01": "reproduced", "CL-02": "partly"})) == wrong
+
+
+@pytest.mark.parametrize("chapter", DOCUMENTS)
+def test_documents_are_in_the_bibliography(chapter):
+    assert re.search(rf"^@\w+{{{DOCUMENTS[chapter].cite},$", BIBLIOGRAPHY, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("chapter", WRITTEN)
+def test_a_chapter_uses_its_own_ledger(chapter):
+    assert f'Ledger("{chapter}")' in "\n".join(cells(chapter, "code"))

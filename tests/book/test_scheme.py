@@ -1,0 +1,145 @@
+"""The comparison of chapters with their references bites: each way in which it could be fooled is tried."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import references
+
+HEADER = """\
+---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+---
+
+# A tiny chapter
+"""
+CELLS = [
+    'import sys\nprint("progress", file=sys.stderr)\nprint("mean 0.42")',
+    'from IPython.display import HTML\nHTML(f"<b>width {2 * 256}</b>")',
+    "import matplotlib.pyplot as plt\n_ = plt.plot([1, 2])\nplt.show()",
+    "import ipywidgets\nipywidgets.IntSlider()",
+]
+GREEN = ["PASSED"] * len(CELLS)
+
+
+def write_chapter(path: Path, cells: list[str]) -> None:
+    """A chapter of code cells only."""
+    path.write_text(HEADER + "".join(f"\n```{{code-cell}} ipython3\n{cell}\n```\n" for cell in cells))
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory) -> str:
+    """The reference of the tiny chapter as it is stored: the text of a notebook."""
+    chapter = tmp_path_factory.mktemp("book") / "tiny.md"
+    write_chapter(chapter, CELLS)
+    return nbformat.writes(references.execute(chapter))
+
+
+@pytest.fixture
+def book(tmp_path, executed) -> Path:
+    """A repository with this one's test configuration and one tiny chapter whose reference is fresh."""
+    for folder in ("book", "tests/reference"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("conftest.py", "pyproject.toml", "tests/references.py"):
+        shutil.copy(references.ROOT / name, tmp_path / name)
+    write_chapter(tmp_path / "book" / "tiny.md", CELLS)
+    (tmp_path / "tests" / "reference" / "tiny.ipynb").write_text(executed)
+    return tmp_path
+
+
+def run(book: Path) -> tuple[list[str], str]:
+    """Test a repository as a reader would; return PASSED, FAILED, ... for each cell, and all that was printed."""
+    command = [sys.executable, "-m", "pytest", "--color=no", "-p", "no:cacheprovider", "-v", "book"]
+    done = subprocess.run(command, cwd=book, capture_output=True, text=True, env=os.environ | {"COLUMNS": "200"})
+    cells = re.findall(r"^book/tiny\.md::Cell \d+ (\w+)", done.stdout, flags=re.MULTILINE)
+    assert (done.returncode == 0) == (cells == GREEN), done.stdout
+    return cells, done.stdout
+
+
+def tamper(book: Path, old: str, new: str) -> None:
+    """Replace a piece of the stored outputs."""
+    path = book / "tests" / "reference" / "tiny.ipynb"
+    text = path.read_text()
+    assert text.count(old) == 1, f"{old!r} is not exactly once in {text}"
+    path.write_text(text.replace(old, new))
+
+
+def test_faithful_reference_passes(book):
+    assert run(book)[0] == GREEN
+
+
+def test_reference_is_readable(executed):
+    cells = json.loads(executed)["cells"]
+    outputs = json.dumps([cell["outputs"] for cell in cells])
+    assert "mean 0.42" in outputs and "width 512" in outputs
+    assert not any(noise in outputs for noise in ("image/png", "widget", "progress"))
+    assert [cell["id"] for cell in cells] == ["cell-0", "cell-1", "cell-2", "cell-3"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "old", "new"),
+    [(0, "mean 0.42\\n", "mean 0.43\\n"), (1, "<b>width 512</b>", "<b>width 521</b>"), (2, "with 1 Axes", "with 2 Axes")],
+    ids=["printed", "html", "figure"],
+)
+def test_tampered_digit_fails_its_own_cell(book, cell, old, new):
+    tamper(book, old, new)
+    outcomes, printed = run(book)
+    assert outcomes == ["FAILED" if number == cell else "PASSED" for number in range(len(CELLS))]
+    assert new.removesuffix("\\n") in printed
+
+
+def test_lost_output_fails(book):
+    path = book / "tests" / "reference" / "tiny.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[0].outputs = []
+    nbformat.write(notebook, path)
+    assert run(book)[0] == ["FAILED", *GREEN[1:]]
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        ([CELLS[0] + "  # changed", *CELLS[1:]], "Cell 0 of tiny.md has changed"),
+        ([*CELLS, "1 + 1"], "tiny.md has 5 cells, its reference 4"),
+        (CELLS[:-1], "tiny.md has 3 cells, its reference 4"),
+    ],
+    ids=["changed", "added", "removed"],
+)
+def test_stale_reference_is_an_error(book, cells, says):
+    write_chapter(book / "book" / "tiny.md", cells)
+    outcomes, printed = run(book)
+    assert outcomes == [] and says in printed and "make references" in printed
+
+
+def test_missing_reference_is_an_error(book):
+    (book / "tests" / "reference" / "tiny.ipynb").unlink()
+    outcomes, printed = run(book)
+    assert outcomes == [] and "has no expected outputs" in printed
+
+
+def test_unexecuted_reference_is_an_error(book):
+    """Plain nbval would pass it and compare nothing."""
+    tamper(book, '"execution_count": 3', '"execution_count": null')
+    outcomes, printed = run(book)
+    assert outcomes == [] and "was never executed" in printed
+
+
+def test_stale_chapter_does_not_stop_the_others(book):
+    write_chapter(book / "book" / "other.md", ["print(1)"])
+    command = [sys.executable, "-m", "pytest", "--color=no", "-p", "no:cacheprovider", "-v", "book"]
+    done = subprocess.run(command, cwd=book, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "other.md has no expected outputs" in done.stdout and done.stdout.count("PASSED") == len(CELLS)
+
+
+def test_plain_pages_are_not_executed(tmp_path):
+    (tmp_path / "page.md").write_text("---\ntitle: A page\n---\n\nkernelspec: is only mentioned here\n")
+    write_chapter(tmp_path / "chapter.md", ["print(1)"])
+    assert references.chapters(tmp_path) == [tmp_path / "chapter.md"]

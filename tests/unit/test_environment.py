@@ -1,0 +1,51 @@
+"""`pyproject.toml` and `environment.yml` describe the same environment, and this is it."""
+
+import re
+import tomllib
+from importlib import metadata
+
+import pytest
+from references import ROOT
+from ruamel.yaml import YAML
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CONDA = YAML(typ="safe").load(ROOT / "environment.yml")["dependencies"]
+PINNED = re.compile(r"([A-Za-z0-9_.-]+)(?:\[[a-z,]+\])?==([0-9][0-9a-z.]*)")
+
+
+def requirements(*extras: str) -> list[str]:
+    """The requirements of the package and of the named extras."""
+    return PROJECT["dependencies"] + [line for extra in extras for line in PROJECT["optional-dependencies"][extra]]
+
+
+def test_same_pins():
+    pip = next(entry["pip"] for entry in CONDA if isinstance(entry, dict))
+    assert sorted(line for line in pip if not line.startswith("--")) == sorted(requirements("test", "lab"))
+
+
+def test_conda_installs_the_package_itself():
+    pip = next(entry["pip"] for entry in CONDA if isinstance(entry, dict))
+    assert "--editable ." in pip
+
+
+def test_same_python():
+    tested = next(entry for entry in CONDA if str(entry).startswith("python=")).removeprefix("python=")
+    assert PROJECT["requires-python"] == f">={tested}"
+
+
+@pytest.mark.parametrize("line", requirements("test", "lab", "bench"))
+def test_every_requirement_is_an_exact_pin(line):
+    assert PINNED.fullmatch(line), f"{line} is not of the form name==version"
+
+
+@pytest.mark.parametrize("line", requirements("test"))
+def test_pins_are_installed(line):
+    name, version = PINNED.fullmatch(line).groups()
+    assert metadata.version(name).partition("+")[0] == version
+
+
+def test_one_version_number():
+    citation = YAML(typ="safe").load(ROOT / "CITATION.cff")
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    assert str(citation["version"]) == PROJECT["version"] == metadata.version("shallow")
+    assert f"## {PROJECT['version']} " in changelog
