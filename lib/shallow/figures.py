@@ -1,4 +1,4 @@
-"""The look of the book: one style sheet, one vocabulary of colours, and the plots that several sections share.
+"""The look of the book: one style sheet, one vocabulary of colours, the plots that several sections share.
 
 A chapter calls `use()` once and then draws with matplotlib as usual.  Colours are named by what they mean
 (`COLOURS["train"]`), come from Okabe and Ito's palette, which stays distinct under the common kinds of colour
@@ -75,7 +75,9 @@ def mode_styles(count: int) -> list[dict]:
     return [{"color": tuple(shades[k]), "linestyle": _DASHES[k % len(_DASHES)]} for k in range(count)]
 
 
-def losses(ax: Axes, epochs: ArrayLike, train: ArrayLike, test: ArrayLike, *, log: bool = False) -> list[Line2D]:
+def losses(
+    ax: Axes, epochs: ArrayLike, train: ArrayLike, test: ArrayLike, *, log: bool = False
+) -> list[Line2D]:
     """Training (solid) and test loss (dashed) against the epoch; all three of shape (records,).
 
     The test curve lies on top: it is the one whose bumps a reader looks for.
@@ -96,10 +98,10 @@ def heatmap(
     ax: Axes, values: ArrayLike, x: ArrayLike, y: ArrayLike, label: str, *,
     log: bool = False, low: float | None = None, high: float | None = None,
 ) -> QuadMesh:
-    """Values of shape (len(y), len(x)) as colours, with a colour bar named `label`; missing values stay grey.
+    """Values (len(y), len(x)) as colours, with a colour bar named `label`; missing values stay grey.
 
-    `log` scales the colours logarithmically and leaves values <= 0 grey as well; `low` and `high` fix the ends of
-    the scale, so that two panels can be compared.  Raises ValueError for shapes that do not fit.
+    `log` scales the colours logarithmically and leaves values <= 0 grey as well; `low` and `high` fix the
+    ends of the scale, so that two panels can be compared.  Raises ValueError for shapes that do not fit.
     """
     values, x, y = np.asarray(values, dtype=float), np.asarray(x), np.asarray(y)
     if values.shape != (len(y), len(x)):
@@ -117,7 +119,7 @@ def fan(
     ax: Axes, x: ArrayLike, median: ArrayLike, low: ArrayLike, high: ArrayLike, *,
     label: str | None = None, colour: str = COLOURS["live"], linestyle: str = "-",
 ) -> tuple[Line2D, PolyCollection]:
-    """A curve within its band: the line `median` and the shaded region between `low` and `high`, all (points,)."""
+    """A curve within its band: the line `median`, the region from `low` to `high` shaded; all (points,)."""
     x, median, low, high = _same_length(x=x, median=median, low=low, high=high)
     band = ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
     (line,) = ax.plot(x, median, color=colour, linestyle=linestyle, label=label)
@@ -143,23 +145,21 @@ def clusters(ax: Axes, periods: int, *, ticks: bool = True) -> None:
 
 
 def sample(ax: Axes, x: ArrayLike, y: ArrayLike, *, height: ArrayLike | None = None) -> list[Line2D]:
-    """Training points: triangles up for label +1, down for label -1, at their label or at `height` (points,)."""
+    """Training points (points,): triangles up for label +1, down for -1, at their label or at `height`."""
     x, y = _same_length(x=x, y=y)
     height = y if height is None else np.broadcast_to(height, x.shape)
     markers = (("label_plus", "^", y > 0, "label +1"), ("label_minus", "v", y <= 0, "label \N{MINUS SIGN}1"))
     return [
-        *(
-            ax.plot(
-                x[rows], height[rows], marker=marker, linestyle="none", color=COLOURS[name],
-                markeredgecolor="white", markeredgewidth=0.4, markersize=6, label=label, zorder=3,
-            )[0]
-            for name, marker, rows, label in markers
-        )
+        ax.plot(
+            x[rows], height[rows], marker=marker, linestyle="none", color=COLOURS[name],
+            markeredgecolor="white", markeredgewidth=0.4, markersize=6, label=label, zorder=3,
+        )[0]
+        for name, marker, rows, label in markers
     ]
 
 
 def spectrum(ax: Axes, values: ArrayLike, *, label: str | None = None, top: int = 0, **style) -> Line2D:
-    """Eigenvalues (count,) in descending order against their rank, both axes logarithmic; the first `top` ringed.
+    """Eigenvalues (count,) in descending order against their rank, log-log; the first `top` are ringed.
 
     Values <= 0 (round-off of a singular matrix) cannot be drawn and are left out; ranks are kept.
     """
@@ -184,7 +184,7 @@ def intervals(ax: Axes, names: Sequence[str], found: Sequence, *, threshold: flo
     `threshold` draws the value that a rule compares with.  Rows run from top to bottom in the given order.
     """
     if len(names) != len(found) or not len(names):
-        raise ValueError(f"names and found must have one equal length >= 1, got {len(names)} and {len(found)}")
+        raise ValueError(f"names and found must have one length >= 1, got {len(names)} and {len(found)}")
     rows = np.arange(len(names))
     ax.hlines(rows, [f.low for f in found], [f.high for f in found], color=COLOURS["live"], linewidth=1.5)
     ax.plot([f.estimate for f in found], rows, "o", color=COLOURS["live"])

@@ -9,10 +9,11 @@ One description, a function that draws and the values of its arguments, serves b
 
     sliders.explore(picture, alt="Output of the network.", epoch=[0, 500, 20_000], width=[128, 512])
 
-On the static page every combination becomes a WebP picture.  Nested `Stack` widgets hold them, the outermost for the
-first axis; `jslink` joins each slider to the stacks of its axis, and the Play button to the first slider, so that
-nothing but the browser is needed.  In a session started with the environment variable SHALLOW_LIVE=1 (`make lab` sets
-it) the same call draws the picture anew at every move instead.  Builds and tests leave the variable unset.
+On the static page every combination becomes a WebP picture.  Nested `Stack` widgets hold them, the outermost
+for the first axis; `jslink` joins each slider to the stacks of its axis, and the Play button to the first
+slider, so that nothing but the browser is needed.  In a session started with the environment variable
+SHALLOW_LIVE=1 (`make lab` sets it) the same call draws the picture anew at every move.  Builds and tests
+leave the variable unset.
 
 A page must stay light: 40 pictures of 720 pixels weigh 0.3 to 0.6 MB inside the HTML.
 """
@@ -61,8 +62,9 @@ class Axis:
     def slider(self) -> widgets.SelectionSlider:
         """A slider that shows the written value; its `index` is what links and observers follow."""
         return widgets.SelectionSlider(
-            options=self.texts, index=self.start, description=self.title,
-            style={"description_width": "initial"}, layout={"flex": "1 1 16em", "width": "auto", "min_width": "14em"},
+            options=self.texts, index=self.start, description=self.title, tooltip=self.title,
+            style={"description_width": "initial"},
+            layout={"flex": "1 1 16em", "width": "auto", "min_width": "14em"},
         )
 
 
@@ -75,12 +77,17 @@ class Frame:
 
 
 class SliderSet(widgets.VBox):
-    """Controls above a picture.  Its text form names the axes only, so that it is equal in every run."""
+    """Controls above a picture.  Its text form names the axes only, so that it is equal in every run.
 
-    def __init__(self, axes: Sequence[Axis], children: Sequence[widgets.Widget], kilobytes: float | None = None):
+    `kilobytes` is what the pictures weigh inside the page; None when they are drawn live.
+    """
+
+    def __init__(
+        self, axes: Sequence[Axis], children: Sequence[widgets.Widget], kilobytes: float | None = None
+    ) -> None:
         super().__init__(children)
         self.axes = tuple(axes)
-        self.kilobytes = kilobytes  # weight of the pictures inside the page; None when they are drawn live
+        self.kilobytes = kilobytes
         self.add_class("shallow-sliders")
 
     def __repr__(self) -> str:
@@ -88,7 +95,7 @@ class SliderSet(widgets.VBox):
 
 
 def explore(draw: Draw, *, alt: Alt, **options) -> SliderSet:
-    """`live` in a session with SHALLOW_LIVE=1, `frames` everywhere else; the arguments are those of `frames`."""
+    """`live` in a session with SHALLOW_LIVE=1, `frames` everywhere else; arguments as in `frames`."""
     return (live if os.environ.get(LIVE, "0") not in ("", "0") else frames)(draw, alt=alt, **options)
 
 
@@ -98,25 +105,25 @@ def frames(
 ) -> SliderSet:
     """A picture for every combination of values, switched in the browser by one slider per axis.
 
-    draw      called with one value of each axis by keyword, returns a matplotlib Figure (which is closed); it may
-              return the same Figure each time.  Fix the limits of its axes: frames should differ in content only.
-    alt       text alternative: one sentence (the values are added to it), or a function of the same keywords
+    draw      called with one value of each axis by keyword, returns a matplotlib Figure, which is closed; it
+              may return the same Figure each time.  Fix the limits of its axes, so that only content moves.
+    alt       text alternative: a sentence, to which the values are added, or a function of the same keywords
     labels    how the values of an axis are written: a format such as "{:,}" or a function; None: a plain form
     start     the value of each axis that is shown first and printed; default the first value
     interval  milliseconds between two frames while playing
     pixels    width of every picture
     values    the axes, in order: name=[values]; Play moves the first
 
-    Raises ValueError for axes without two distinct values, an unknown start, a draw that returns no Figure, frames of
-    unequal size, more than MAX_FRAMES frames or more than MAX_KILOBYTES in the page.  Cost: one drawing per frame,
-    about 0.1 s.
+    Raises ValueError for axes without two distinct values, an unknown start, a draw that returns no Figure,
+    an empty text, frames of unequal size, more than MAX_FRAMES frames or MAX_KILOBYTES in the page.
+    Cost: one drawing per frame, about 0.1 s.
     """
     axes = _axes(values, labels or {}, start or {})
     count = math.prod(len(axis.values) for axis in axes)
     if count > MAX_FRAMES:
         raise ValueError(
-            f"the axes make {count} frames, at most {MAX_FRAMES} are allowed: every frame is stored in the page "
-            "(about 10 kB each); give fewer values"
+            f"the axes make {count} frames, at most {MAX_FRAMES} are allowed: every frame is stored in the "
+            "page, about 15 kB each; give fewer values"
         )
     rendered = [_render(draw, axes, choice, alt, pixels) for choice in _choices(axes)]
     sizes = {frame.size for frame in rendered}
@@ -142,7 +149,7 @@ def live(
 ) -> SliderSet:
     """The same controls as `frames`, with a picture that the kernel draws anew at every move.
 
-    Arguments as in `frames`; the number of values is not limited.  An error in draw is shown below the picture.
+    Arguments as in `frames`; the number of values has no limit.  An error in draw is shown below the picture.
     """
     axes = _axes(values, labels or {}, start or {})
     controls = [axis.slider() for axis in axes]
@@ -164,7 +171,7 @@ def live(
 def _axes(values: dict[str, Sequence], labels: Labels, start: dict[str, Any]) -> list[Axis]:
     """The axes of a call, checked."""
     if not values:
-        raise ValueError("no axis given: name at least one argument of draw with its values, as in epoch=[0, 100]")
+        raise ValueError("no axis given: name an argument of draw and its values, as in epoch=[0, 100]")
     for argument, given in (("labels", labels), ("start", start)):
         if unknown := set(given) - set(values):
             raise ValueError(f"{argument} names {sorted(unknown)}, the axes are {list(values)}")
@@ -198,16 +205,18 @@ def _render(draw: Draw, axes: Sequence[Axis], choice: tuple[int, ...], alt: Alt,
     written = ", ".join(f"{axis.title} {axis.texts[k]}" for axis, k in zip(axes, choice, strict=True))
     figure = draw(**chosen)
     if not isinstance(figure, Figure):
-        raise ValueError(  # noqa: TRY004
+        raise ValueError(
             f"draw must return a matplotlib Figure, got {type(figure).__name__} at {written}"
         )
     picture, size = _webp(figure, pixels)
     plt.close(figure)
-    text = alt(**chosen) if callable(alt) else f"{alt} ({written})"
+    text = alt(**chosen) if callable(alt) else f"{alt.removesuffix('.')}; {written}." if alt else ""
+    if not text:
+        raise ValueError(f"alt must give a text, got {text!r} at {written}")
     source = base64.b64encode(picture).decode("ascii")
     return Frame(
-        f'<figure class="shallow-frame"><img src="data:image/webp;base64,{source}" width="{size[0]}" height="{size[1]}"'
-        f' decoding="sync" style="display: block; max-width: 100%; height: auto" alt="{html.escape(text)}">'
+        f'<figure class="shallow-frame"><img src="data:image/webp;base64,{source}" alt="{html.escape(text)}" '
+        f'width="{size[0]}" height="{size[1]}" decoding="sync" style="max-width: 100%; height: auto">'
         f"<figcaption>{html.escape(written)}</figcaption></figure>",
         size,
     )
@@ -216,21 +225,22 @@ def _render(draw: Draw, axes: Sequence[Axis], choice: tuple[int, ...], alt: Alt,
 def _webp(figure: Figure, pixels: int) -> tuple[bytes, tuple[int, int]]:
     """The figure as WebP of the given width, and its size.
 
-    A palette of 128 colours without loss: for plots about half the bytes of lossy quality 80, no smear around letters,
-    and no colour off by more than about 2 %.
+    A palette of 128 colours without loss: for plots about half the bytes of lossy quality 80, with no smear
+    around letters; large areas keep their colour exactly, any other is off by about 2 % at most.
     """
     drawn, packed = io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, format="png", dpi=pixels / figure.get_figwidth(), pil_kwargs={"compress_level": 1})
     with Image.open(drawn) as image:
-        palette = image.convert("RGB").quantize(128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    palette.convert("RGB").save(packed, "webp", lossless=True, quality=60, method=4)
-    return packed.getvalue(), palette.size
+        full = image.convert("RGB")
+    few = full.quantize(128, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE)
+    few.convert("RGB").save(packed, "webp", lossless=True, quality=60, method=4)
+    return packed.getvalue(), full.size
 
 
 def _nest(markup: Sequence[str], axes: Sequence[Axis]) -> tuple[widgets.Stack, list[list[widgets.Stack]]]:
     """Stacks within stacks, one level for each axis, and the stacks of every level.
 
-    All frames share one layout and one style: in the page a widget model costs more than a kilobyte without its value.
+    All frames share one layout and one style: in the page such a model weighs about a kilobyte.
     """
     layout, style = widgets.Layout(), widgets.HTML().style
     row: list[widgets.Widget] = [widgets.HTML(value, layout=layout, style=style) for value in markup]
@@ -247,8 +257,7 @@ def _nest(markup: Sequence[str], axes: Sequence[Axis]) -> tuple[widgets.Stack, l
 
 def _bar(controls: Sequence[widgets.SelectionSlider], axes: Sequence[Axis], interval: int) -> widgets.HBox:
     """Play and the sliders in one line, which wraps on a narrow screen."""
-    play = widgets.Play(
-        min=0, max=len(axes[0].values) - 1, value=axes[0].start, interval=interval, layout={"flex": "0 0 auto"}
-    )
+    last = len(axes[0].values) - 1
+    play = widgets.Play(max=last, value=axes[0].start, interval=interval, layout={"flex": "0 0 auto"})
     widgets.jslink((play, "value"), (controls[0], "index"))
     return widgets.HBox([play, *controls], layout={"flex_flow": "row wrap", "align_items": "center"})
