@@ -6,7 +6,6 @@ import ast
 import hashlib
 import importlib
 import importlib.util
-import inspect
 import json
 import os
 import platform
@@ -88,7 +87,7 @@ def _files(name: str) -> tuple[Path, Path]:
 
 
 def make(name: str, *, jobs: int | None = None, progress: bool | None = None) -> Path:
-    """Compute the recorded run `name` and store dataset and manifest, each replaced atomically; returns the data file."""
+    """Compute the recorded run `name` and store data and manifest, each replaced atomically; returns the data file."""
     wanted = recipe(name)
     data_file, manifest_file = _files(name)
     data_file.parent.mkdir(parents=True, exist_ok=True)
