@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
 from shallow import paths
 from shallow.claims import display, store
 from shallow.claims.display import Display, Report
@@ -27,7 +29,7 @@ def decide(*, reproduced: bool, contradicted: bool = False, otherwise: str = "pa
     "undecided" where the ledger's rule says so. ValueError if both hold: the rule contradicts itself.
     """
     for name, value in {"reproduced": reproduced, "contradicted": contradicted}.items():
-        if not _is_flag(value):
+        if not isinstance(value, bool | np.bool_):
             raise ValueError(f"{name} must be a single truth value, got {value!r}")
     if otherwise not in ("partly", "undecided"):
         raise ValueError(f"otherwise must be 'partly' or 'undecided', got {otherwise!r}")
@@ -36,10 +38,6 @@ def decide(*, reproduced: bool, contradicted: bool = False, otherwise: str = "pa
     if reproduced:
         return "reproduced"
     return "contradicted" if contradicted else otherwise
-
-
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool) or type(value).__name__ == "bool"  # numpy.bool without importing numpy
 
 
 def combine(parts: Mapping[str, str]) -> str:
@@ -126,8 +124,8 @@ class Ledger:
                              f" (why a claim is untested is written into {self.path.name})")
         report = Report(row, verdict, parts, one_sentence(finding))
         if os.environ.get(UPDATE) == "update":
-            store.write(self.path, report)
             self.rows[id] = report.as_row()
+            store.write(self.path, self.rows[id])
         else:
             _compare(report, row, self.path)
         return report

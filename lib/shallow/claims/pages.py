@@ -9,7 +9,7 @@ from pathlib import Path
 from shallow import paths
 from shallow.claims.display import Display, badge, cell_link, parts_list, rule, tally
 from shallow.claims.ledger import counts, everything
-from shallow.claims.rows import VERDICTS, Document, Row, documents
+from shallow.claims.rows import KINDS, RANKS, VERDICTS, Document, Row, documents
 
 
 def counts_table(folder: Path = paths.CLAIMS) -> Display:
@@ -38,14 +38,16 @@ def table(folder: Path = paths.CLAIMS) -> Display:
     groups = "".join(_group(document, [row for row in rows if row.chapter == document.chapter])
                      for document in known.values())
     head = "<tr><th>Claim</th><th>What the document says, and where</th><th>What we found</th></tr>"
-    html = f'<table class="ledger" id="ledger"><thead>{head}</thead>{groups}</table>'
+    words = {"verdict": VERDICTS, "rank": RANKS, "kind": KINDS}
+    data = " ".join(f'data-{field}="{" ".join(values)}"' for field, values in words.items())
+    html = f'<table class="ledger" id="ledger" {data}><thead>{head}</thead>{groups}</table>'
     return Display(f"{len(rows)} claims of {len(known)} documents", html)
 
 
 def _group(document: Document, rows: Sequence[Row]) -> str:
     head = (
         f'<tr class="ledger-group" id="{document.chapter}"><th colspan="3" scope="rowgroup">'
-        f"{escape(document.name)} <small>{len(rows)} claims</small></th></tr>"
+        f"<span>{escape(document.name)}</span> <small>{len(rows)} claims</small></th></tr>"
     )
     return f"<tbody>{head}{''.join(_table_row(document, row) for row in rows)}</tbody>"
 

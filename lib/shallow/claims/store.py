@@ -5,18 +5,14 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from shallow.claims.rows import rows_of
-
-if TYPE_CHECKING:
-    from shallow.claims.display import Report
+from shallow.claims.rows import Row, one_sentence, rows_of
 
 WIDTH = 120
 
@@ -29,31 +25,35 @@ def yaml() -> YAML:
     return writer
 
 
-def write(path: Path, report: Report) -> None:
-    """Put verdict, parts, finding and cell into the row; comments, order and folding of the file stay.
+def write(path: Path, row: Row) -> None:
+    """Put the outcome of a row into its file; comments, order and folding of the file stay.
 
     The file is replaced atomically and under a lock on its folder, so that chapters executed side by side lose nothing.
+    A file that already says so is left alone.
     """
     with _locked(path.parent):
         content = yaml().load(path)
-        row = next(row for row in rows_of(content) if row["id"] == report.row.id)
-        parts = CommentedMap(report.parts)
-        parts.fa.set_flow_style()
-        outcome = {"parts": parts, "finding": report.finding, "cell": report.row.id.lower(), "verdict": report.verdict}
-        if all((row.get(key) or {}) == value for key, value in outcome.items()):
-            return
-        _put(row, outcome)
-        _replace(path, content)
+        entry = next(entry for entry in rows_of(content) if entry["id"] == row.id)
+        if _outcome(entry) != _outcome(vars(row)):
+            _put(entry, row)
+            _replace(path, content)
 
 
-def _put(row: CommentedMap, outcome: dict) -> None:
-    """New outcome in front of the verdict, which closes every row and so holds the comments after it."""
+def _outcome(entry: Mapping) -> tuple:
+    parts, finding = dict(entry.get("parts") or {}), one_sentence(entry.get("finding") or "-")
+    return entry["verdict"], parts, finding, entry.get("cell")
+
+
+def _put(entry: CommentedMap, row: Row) -> None:
+    """The outcome goes in front of the verdict, which closes every row and so holds the comments after it."""
     for key in ("reason", "parts", "finding", "cell"):
-        row.pop(key, None)
-    for key in ("parts", "finding", "cell"):
-        if outcome[key]:
-            row.insert(len(row) - 1, key, outcome[key])
-    row["verdict"] = outcome["verdict"]
+        entry.pop(key, None)
+    parts = CommentedMap(row.parts)
+    parts.fa.set_flow_style()
+    for key, value in {"parts": parts, "finding": row.finding, "cell": row.cell}.items():
+        if value:
+            entry.insert(len(entry) - 1, key, value)
+    entry["verdict"] = row.verdict
 
 
 def _replace(path: Path, content: object) -> None:
