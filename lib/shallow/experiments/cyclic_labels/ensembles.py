@@ -1,8 +1,8 @@
 r"""Ensembles of networks trained on different data: variance, amplitudes and losses at one sample size.
 
 All quadratic measures derive from the Gram matrix of the models' functions,
-$G_{st} = \frac{1}{|\mathcal X|} \sum_{x} f_s(x) f_t(x)$ on the common grid of 1000 midpoints, so a record keeps the Gram
-matrix and every variance, ratio and bootstrap interval follows from it.
+$G_{st} = \frac{1}{|\mathcal X|} \sum_{x} f_s(x) f_t(x)$ on the common grid of 1000 midpoints, so a record keeps the
+Gram matrix and every variance, ratio and bootstrap interval follows from it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shallow.experiments.cyclic_labels.runs import EPOCHS, GRID, hinge, start
 from shallow.train import univariate
 
 
-def ensemble(
+def functions(
     n: int,
     *,
     periods: int = 3,
@@ -33,15 +33,13 @@ def ensemble(
     alpha: float = 1.0,
     antisymmetric: bool = False,
 ) -> xr.Dataset:
-    """Train `models` networks at sample size n, model s on the stream (base, n, s), and reduce them to Gram matrices.
+    """Train `models` networks at sample size n, model s on the stream (base, n, s).
 
     The step is `step`, or `step_times_n` / n.  `data_seeds` and `start_seeds` replace the seeds of the data and of the
     initial networks, one a model, so that either can be held fixed.
 
-    Returns a Dataset over (epoch, model, twin): gram, sign_gram (the same for sgn f), and over (epoch, model) train_loss
-    (summed hinge), test_loss (mean hinge on the grid), error (misclassified share of the grid); over (epoch) robust
-    (median over models of the squared distance to the median function, averaged over the grid); over (model) zero_epoch
-    (NaN for never) and diverged_epoch (NaN for finite; such a model is NaN everywhere).
+    Returns a Dataset: f (epoch, model, grid), train_loss (epoch, model; summed hinge), and over (model) zero_epoch (NaN
+    for never) and diverged_epoch (NaN for finite; such a model is NaN everywhere).
 
     Cost: models x epochs x O(n + width).
     """
@@ -50,8 +48,8 @@ def ensemble(
     data_seeds = data_seeds or tuple(range(models))
     start_seeds = start_seeds or data_seeds
     records = univariate.every(every, epochs)
-    predictions = np.full((models, len(records), len(GRID)), np.nan)
-    train_loss = np.full((models, len(records)), np.nan)
+    predictions = np.full((len(records), models, len(GRID)), np.nan)
+    train_loss = np.full((len(records), models), np.nan)
     zero, diverged = np.full(models, np.nan), np.full(models, np.nan)
     for s, (data_seed, start_seed) in enumerate(zip(data_seeds, start_seeds, strict=True)):
         sample = cyclic.sample(n, periods=periods, base=base, seed=data_seed)
@@ -65,35 +63,48 @@ def ensemble(
         except univariate.Diverged as failure:
             diverged[s] = failure.epoch
             continue
-        predictions[s], train_loss[s] = run.predictions, run.loss
+        predictions[:, s], train_loss[:, s] = run.predictions, run.loss
         zero[s] = np.nan if run.zero_epoch is None else run.zero_epoch
-    return _reduce(predictions, train_loss, periods).assign_coords(epoch=records).assign(
-        zero_epoch=("model", zero), diverged_epoch=("model", diverged)
-    )  # fmt: skip
+    data = {"f": (("epoch", "model", "grid"), predictions), "train_loss": (("epoch", "model"), train_loss)}
+    data |= {"zero_epoch": ("model", zero), "diverged_epoch": ("model", diverged)}
+    return xr.Dataset(data, {"epoch": records}, {"periods": periods})
 
 
-def _reduce(predictions: np.ndarray, train_loss: np.ndarray, periods: int) -> xr.Dataset:
-    f = predictions.transpose(1, 0, 2)  # epoch, model, grid
+def ensemble(n: int, **options) -> xr.Dataset:
+    """The networks of :func:`functions`, with its options, reduced to Gram matrices.
+
+    Returns a Dataset over (epoch, model, twin): gram, sign_gram (the same for sgn f), and over (epoch, model)
+    train_loss (summed hinge), test_loss (mean hinge on the grid), error (misclassified share of the grid); over (epoch)
+    robust (see :func:`robust_variance`); over (model) zero_epoch (NaN for never) and diverged_epoch (NaN for finite;
+    such a model is NaN everywhere).
+    """
+    trained = functions(n, **options)
+    f, periods = trained.f.values, trained.attrs.pop("periods")
     sign = np.sign(f)
-    median = np.median(f, axis=1, keepdims=True)
     wrong = np.where(np.isnan(f), np.nan, sign != cyclic.labels(GRID, periods))
     pair, single = ("epoch", "model", "twin"), ("epoch", "model")
-    return xr.Dataset(
-        {
-            "gram": (pair, f @ f.swapaxes(1, 2) / len(GRID)),
-            "sign_gram": (pair, sign @ sign.swapaxes(1, 2) / len(GRID)),
-            "robust": ("epoch", np.median((f - median) ** 2, axis=1).mean(axis=-1)),
-            "train_loss": (single, train_loss.T),
-            "test_loss": (single, hinge(f, periods).mean(axis=-1)),
-            "error": (single, wrong.mean(axis=-1)),
-        }
+    return trained.drop_vars("f").assign(
+        gram=(pair, f @ f.swapaxes(1, 2) / len(GRID)),
+        sign_gram=(pair, sign @ sign.swapaxes(1, 2) / len(GRID)),
+        robust=("epoch", robust_variance(f)),
+        test_loss=(single, hinge(f, periods).mean(axis=-1)),
+        error=(single, wrong.mean(axis=-1)),
     )
 
 
-def variance(gram: np.ndarray) -> np.ndarray:
-    r"""$V = \frac1S \sum_s G_{ss} - \frac{1}{S^2} \sum_{st} G_{st}$: mean over the grid of the variance over models (ddof 0).
+def robust_variance(f: np.ndarray) -> np.ndarray:
+    """Median over models of the squared distance to the median function, mean over the grid.
 
-    gram: (..., S, S) -> (...).  Apply to sign_gram for the variance of the sign.
+    f: (..., model, grid) -> (...).
+    """
+    median = np.median(f, axis=-2, keepdims=True)
+    return np.median((f - median) ** 2, axis=-2).mean(axis=-1)
+
+
+def variance(gram: np.ndarray) -> np.ndarray:
+    r"""Mean over the grid of the variance over models: $V = \frac1S \sum_s G_{ss} - \frac{1}{S^2} \sum_{st} G_{st}$.
+
+    gram: (..., S, S) -> (...), with divisor S (ddof 0).  Apply to sign_gram for the variance of the sign.
     """
     gram = np.asarray(gram)
     return np.trace(gram, axis1=-2, axis2=-1) / gram.shape[-1] - gram.mean(axis=(-2, -1))
@@ -111,7 +122,7 @@ def amplitudes(gram: np.ndarray) -> np.ndarray:
 
 
 def variance_at_equal_amplitude(gram: np.ndarray) -> np.ndarray:
-    r"""V after every model is rescaled to the mean amplitude: $\bar a^2 (1 - \frac{1}{S^2} \sum_{st} G_{st}/(a_s a_t))$."""
+    r"""V after rescaling every model to the mean amplitude: $\bar a^2 (1 - \frac{1}{S^2} \sum_{st} G_{st}/(a_s a_t))$."""
     a = amplitudes(gram)
     shape = np.asarray(gram) / (a[..., :, None] * a[..., None, :])
     return a.mean(axis=-1) ** 2 * (1 - shape.mean(axis=(-2, -1)))
