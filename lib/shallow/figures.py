@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
+from IPython.display import Markdown
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection, QuadMesh
 from matplotlib.colors import LogNorm, Normalize
@@ -207,3 +208,15 @@ def _same_length(**vectors: ArrayLike) -> list[np.ndarray]:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise ValueError(f"expected vectors of one length, got {shapes}")
     return list(arrays.values())
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> Markdown:
+    """A small table as Markdown; cells are written by str, so round them (or pass an Interval) before.
+
+    Raises ValueError for a row of another length than the header.
+    """
+    for row in rows:
+        if len(row) != len(header):
+            raise ValueError(f"rows must have {len(header)} cells each, got {len(row)} in {row!r}")
+    lines = [header, ["---"] * len(header), *rows]
+    return Markdown("\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines))

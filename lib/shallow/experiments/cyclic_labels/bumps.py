@@ -24,11 +24,13 @@ def _from_start(runs: xr.Dataset, interval: int | None = None) -> xr.Dataset:
     return runs.isel(epoch=np.flatnonzero(chosen))
 
 
-def slow(runs: xr.Dataset) -> xr.Dataset:
+def slow(runs: xr.Dataset, *, rise: float = RISE, window: int = WINDOW) -> xr.Dataset:
     r"""The slow bump of each run: where the smoothed test loss rises most above its running minimum.
 
     Args:
         runs: dataset of :func:`runs.run` cells stacked along `seed`, with records at least every 100 epochs.
+        rise, window: threshold of the rise and length of the running median in records; change them only to see
+            what hangs on them.
 
     Returns:
         Dataset over `seed` with `rise` (largest rise of the running median of 11 records, 100 epochs apart, above its
@@ -39,8 +41,8 @@ def slow(runs: xr.Dataset) -> xr.Dataset:
     """
     every = runs.isel(epoch=np.flatnonzero(runs.epoch % INTERVAL == 0)).transpose("seed", "epoch", ...)
     smoothed = every.assign(
-        test_loss=(("seed", "epoch"), smooth(every.test_loss.values)),
-        cluster_loss=(("seed", "epoch", "cluster"), smooth(every.cluster_loss.values)),
+        test_loss=(("seed", "epoch"), smooth(every.test_loss.values, window)),
+        cluster_loss=(("seed", "epoch", "cluster"), smooth(every.cluster_loss.values, window)),
     )
     late = _from_start(smoothed)
     test, train, epoch = late.test_loss.values, late.train_loss.values, late.epoch.values
@@ -49,13 +51,13 @@ def slow(runs: xr.Dataset) -> xr.Dataset:
     peak = np.where(finite, np.argmax(np.where(finite[:, None], rises, 0), axis=1), 0)
     low = np.array([np.argmin(row[: p + 1]) if ok else 0 for row, p, ok in zip(test, peak, finite, strict=True)])
     row = np.arange(len(test))
-    rise = np.where(finite, rises[row, peak], 0.0)
-    bump = rise > RISE
+    height = np.where(finite, rises[row, peak], 0.0)
+    bump = height > rise
     diverging = bump & (train[row, peak] <= train[row, low])
     recovers = diverging & np.array([(t[p:] <= t[q]).any() for t, p, q in zip(test, peak, low, strict=True)])
     clusters = late.cluster_loss.values
     gain = clusters[row, peak] - clusters[row, low]
-    data = dict(rise=rise, low=epoch[low], peak=epoch[peak], bump=bump, diverging=diverging, recovers=recovers)
+    data = dict(rise=height, low=epoch[low], peak=epoch[peak], bump=bump, diverging=diverging, recovers=recovers)
     data["cluster"] = np.argmax(gain, axis=1)
     return xr.Dataset({k: ("seed", v) for k, v in data.items()}, {"seed": runs.seed})
 
