@@ -15,7 +15,7 @@ slider, so that nothing but the browser is needed.  In a session started with th
 SHALLOW_LIVE=1 (`make lab` sets it) the same call draws the picture anew at every move.  Builds and tests
 leave the variable unset.
 
-A page must stay light: 40 pictures of 720 pixels weigh 0.3 to 0.6 MB inside the HTML.
+A page must stay light: 40 pictures of 720 pixels weigh 0.5 to 0.9 MB inside the HTML.
 """
 
 import base64
@@ -77,17 +77,23 @@ class Frame:
 
 
 class SliderSet(widgets.VBox):
-    """Controls above a picture.  Its text form names the axes only, so that it is equal in every run.
+    """Play and sliders above a picture.  Its text form names the axes only, so that it is equal in every run.
 
-    `kilobytes` is what the pictures weigh inside the page; None when they are drawn live.
+    axes        the sliders' descriptions; `controls` holds the sliders themselves, in the same order
+    links       what the browser keeps equal: Play and the first slider, each slider and the stacks of its axis
+    kilobytes   what the pictures weigh inside the page; None when they are drawn live
     """
 
     def __init__(
-        self, axes: Sequence[Axis], children: Sequence[widgets.Widget], kilobytes: float | None = None
+        self, axes: Sequence[Axis], picture: Sequence[widgets.Widget], interval: int, kilobytes: float | None = None
     ) -> None:
-        super().__init__(children)
-        self.axes = tuple(axes)
-        self.kilobytes = kilobytes
+        self.axes, self.kilobytes = tuple(axes), kilobytes
+        self.controls = tuple(axis.slider() for axis in axes)
+        last = len(axes[0].values) - 1
+        play = widgets.Play(max=last, value=axes[0].start, interval=interval, layout={"flex": "0 0 auto"})
+        self.links = [widgets.jslink((play, "value"), (self.controls[0], "index"))]
+        bar = widgets.HBox([play, *self.controls], layout={"flex_flow": "row wrap", "align_items": "center"})
+        super().__init__([bar, *picture])
         self.add_class("shallow-sliders")
 
     def __repr__(self) -> str:
@@ -135,12 +141,11 @@ def frames(
             f"{count} frames weigh {kilobytes:.0f} kB in the page, at most {MAX_KILOBYTES} kB are allowed: "
             "give fewer values, smaller pixels or a plainer picture"
         )
-    picture, stacks = _nest([frame.markup for frame in rendered], axes)
-    controls = [axis.slider() for axis in axes]
-    for slider, level in zip(controls, stacks, strict=True):
-        for stack in level:
-            widgets.jslink((slider, "index"), (stack, "selected_index"))
-    return SliderSet(axes, [_bar(controls, axes, interval), picture], kilobytes)
+    levels = _nest([frame.markup for frame in rendered], axes)
+    sliders = SliderSet(axes, levels[0], interval, kilobytes)
+    for slider, stacks in zip(sliders.controls, levels, strict=True):
+        sliders.links += [widgets.jslink((slider, "index"), (stack, "selected_index")) for stack in stacks]
+    return sliders
 
 
 def live(
@@ -152,20 +157,19 @@ def live(
     Arguments as in `frames`; the number of values has no limit.  An error in draw is shown below the picture.
     """
     axes = _axes(values, labels or {}, start or {})
-    controls = [axis.slider() for axis in axes]
-    for slider in controls:
-        slider.continuous_update = False
     picture, errors = widgets.HTML(), widgets.Output()
+    sliders = SliderSet(axes, [picture, errors], interval)
 
     @errors.capture(clear_output=True)
     def redraw(change: Any = None) -> None:
-        choice = tuple(slider.index for slider in controls)
+        choice = tuple(slider.index for slider in sliders.controls)
         picture.value = _render(draw, axes, choice, alt, pixels).markup
 
-    for slider in controls:
+    for slider in sliders.controls:
+        slider.continuous_update = False  # draw once, where the handle is let go
         slider.observe(redraw, names="index")
     redraw()
-    return SliderSet(axes, [_bar(controls, axes, interval), picture, errors])
+    return sliders
 
 
 def _axes(values: dict[str, Sequence], labels: Labels, start: dict[str, Any]) -> list[Axis]:
@@ -179,7 +183,8 @@ def _axes(values: dict[str, Sequence], labels: Labels, start: dict[str, Any]) ->
 
 
 def _axis(name: str, values: tuple, label: str | Callable[[Any], str] | None, start: dict[str, Any]) -> Axis:
-    texts = tuple(map(label if callable(label) else (label or "").format if label else _plain, values))
+    write = label if callable(label) else label.format if label else _plain
+    texts = tuple(write(value) for value in values)
     if len(set(texts)) < max(2, len(values)):
         raise ValueError(f"{name} needs at least two values that are written differently, got {list(texts)}")
     if name in start and start[name] not in values:
@@ -205,9 +210,7 @@ def _render(draw: Draw, axes: Sequence[Axis], choice: tuple[int, ...], alt: Alt,
     written = ", ".join(f"{axis.title} {axis.texts[k]}" for axis, k in zip(axes, choice, strict=True))
     figure = draw(**chosen)
     if not isinstance(figure, Figure):
-        raise ValueError(
-            f"draw must return a matplotlib Figure, got {type(figure).__name__} at {written}"
-        )
+        raise ValueError(f"draw must return a matplotlib Figure, got {type(figure).__name__} at {written}")
     picture, size = _webp(figure, pixels)
     plt.close(figure)
     text = alt(**chosen) if callable(alt) else f"{alt.removesuffix('.')}; {written}." if alt else ""
@@ -237,8 +240,8 @@ def _webp(figure: Figure, pixels: int) -> tuple[bytes, tuple[int, int]]:
     return packed.getvalue(), full.size
 
 
-def _nest(markup: Sequence[str], axes: Sequence[Axis]) -> tuple[widgets.Stack, list[list[widgets.Stack]]]:
-    """Stacks within stacks, one level for each axis, and the stacks of every level.
+def _nest(markup: Sequence[str], axes: Sequence[Axis]) -> list[list[widgets.Stack]]:
+    """Stacks within stacks, a level of them for each axis; the first level is the one stack that holds the others.
 
     All frames share one layout and one style: in the page such a model weighs about a kilobyte.
     """
@@ -252,12 +255,4 @@ def _nest(markup: Sequence[str], axes: Sequence[Axis]) -> tuple[widgets.Stack, l
             for k in range(0, len(row), size)
         ]
         levels.insert(0, row)
-    return row[0], levels
-
-
-def _bar(controls: Sequence[widgets.SelectionSlider], axes: Sequence[Axis], interval: int) -> widgets.HBox:
-    """Play and the sliders in one line, which wraps on a narrow screen."""
-    last = len(axes[0].values) - 1
-    play = widgets.Play(max=last, value=axes[0].start, interval=interval, layout={"flex": "0 0 auto"})
-    widgets.jslink((play, "value"), (controls[0], "index"))
-    return widgets.HBox([play, *controls], layout={"flex_flow": "row wrap", "align_items": "center"})
+    return levels
