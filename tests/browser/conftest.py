@@ -1,0 +1,109 @@
+"""The built site, served on this machine, in a headless Chromium that can reach nothing else.
+
+Without a site or without Chromium these tests are skipped; with SHALLOW_BROWSER=required that is a failure.
+"""
+
+import functools
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+import pytest
+import references
+from playwright.sync_api import Browser, Page, Route, sync_playwright
+
+SITE = references.ROOT / "_build" / "html"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+LOCAL = "127.0.0.1"
+# No sandbox: containers run as root and grant none.  Every name but our own is made unresolvable.
+OPTIONS = ["--no-sandbox", "--disable-dev-shm-usage", f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {LOCAL}"]
+# Two messages of the theme and its extension, on every page and harmless.
+EXPECTED = ("'THEBE_JS_URL' has already been declared", "invalid theme mode")
+
+
+@dataclass
+class Log:
+    """What a page did besides showing itself."""
+
+    outside: list[str] = field(default_factory=list)  # addresses it asked for beyond the site; all were refused
+    failed: list[str] = field(default_factory=list)  # addresses of the site that did not answer with success
+    errors: list[str] = field(default_factory=list)  # console errors and uncaught exceptions, the expected two left out
+
+    def clean(self) -> bool:
+        """Whether there is nothing to complain about."""
+        return not (self.outside or self.failed or self.errors)
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A file server that prints no line for each request."""
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="session")
+def available() -> None:
+    """Skip, or fail where the tests are required, when there is nothing to test or to test it with."""
+    missing = []
+    if not (SITE / "index.html").exists():
+        missing.append("no built site (run `make book`)")
+    if CHROMIUM is None:
+        missing.append("no Chromium on PATH")
+    if missing and os.environ.get("SHALLOW_BROWSER") == "required":
+        pytest.fail(" and ".join(missing))
+    if missing:
+        pytest.skip(" and ".join(missing))
+
+
+@pytest.fixture(scope="session")
+def site(available) -> Iterator[str]:
+    """Address of the built site, without a closing slash."""
+    with ThreadingHTTPServer((LOCAL, 0), functools.partial(Quiet, directory=SITE)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://{LOCAL}:{server.server_port}"
+        server.shutdown()
+
+
+# One browser per module: while the synchronous Playwright runs, an event loop runs, which other tests would notice.
+@pytest.fixture(scope="module")
+def browser(available) -> Iterator[Browser]:
+    """A headless Chromium."""
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def log() -> Log:
+    """What the page of this test did; `page` fills it."""
+    return Log()
+
+
+@pytest.fixture
+def page(browser: Browser, site: str, log: Log) -> Iterator[Page]:
+    """An empty page, 1280 x 900, that can open only the site: `page.goto(f"{site}/book/index.html")`."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+
+    def guard(route: Route) -> None:
+        if urlsplit(route.request.url).hostname == LOCAL:
+            route.continue_()
+        else:
+            log.outside.append(route.request.url)
+            route.abort()
+
+    def note(text: str) -> None:
+        if not any(expected in text for expected in EXPECTED):
+            log.errors.append(text)
+
+    context.route(lambda url: urlsplit(url).scheme in ("http", "https"), guard)
+    opened = context.new_page()
+    opened.on("console", lambda message: note(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: note(str(error)))
+    opened.on("response", lambda answer: log.failed.append(answer.url) if answer.status >= 400 else None)
+    yield opened
+    context.close()

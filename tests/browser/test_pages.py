@@ -1,0 +1,126 @@
+"""Every page works in a browser with no network: no outside request, no error, mathematics, search, downloads."""
+
+import re
+
+import jupytext
+import nbformat
+import pytest
+import references
+from playwright.sync_api import expect
+from ruamel.yaml import YAML
+
+TOC = YAML(typ="safe").load(references.ROOT / "_toc.yml")
+PAGES = [TOC["root"], *(page["file"] for part in TOC["parts"] for page in part["chapters"])]
+PHONE = {"width": 390, "height": 844}
+
+# The outermost elements that reach beyond the right edge of the window.
+TOO_WIDE = """[...document.querySelectorAll("article *")]
+  .filter(e => e.getBoundingClientRect().right > innerWidth + 1 && e.parentElement.getBoundingClientRect().right <= innerWidth + 1)
+  .map(e => e.outerHTML.slice(0, 200)).slice(0, 5)"""
+
+every_page = pytest.mark.parametrize("name", PAGES)
+
+
+def source(name: str) -> str:
+    """The Markdown of a page."""
+    return (references.ROOT / f"{name}.md").read_text()
+
+
+def has_mathematics(text: str) -> bool:
+    """Whether a page's prose, code and literal text aside, contains a formula between dollars."""
+    prose = re.sub(r"^```\{code-cell\}.*?^```|`[^`\n]+`", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.search(r"\$[^$\s][^$]*\$", prose) is not None
+
+
+@every_page
+def test_page_needs_nothing_from_outside(page, site, log, name):
+    page.goto(f"{site}/{name}.html", wait_until="networkidle")
+    expect(page.locator("article h1").first).to_be_visible()
+    assert log.clean(), log
+
+
+def test_the_guard_sees_an_outside_request(page, site, log):
+    """The test above would notice: a page that does ask for something outside is refused and reported."""
+    page.goto(f"{site}/{TOC['root']}.html")
+    page.evaluate("fetch('https://example.org/script.js').catch(() => null)")
+    page.evaluate("setTimeout(() => { throw new Error('planted'); })")
+    page.wait_for_timeout(200)
+    assert log.outside == ["https://example.org/script.js"]
+    assert any("planted" in error for error in log.errors)
+
+
+@every_page
+def test_mathematics_is_typeset(page, site, name):
+    if not has_mathematics(source(name)):
+        pytest.skip("no formula on this page")
+    page.goto(f"{site}/{name}.html")
+    formulas = page.locator("article mjx-container")
+    formulas.first.wait_for(state="attached", timeout=60_000)
+    page.evaluate("MathJax.startup.promise")
+    assert page.locator("article .math").count() <= formulas.count()
+    assert page.locator("article mjx-merror").count() == 0
+    # The fonts are those of the site: a visible formula has width.
+    assert formulas.first.bounding_box()["width"] > 2
+
+
+@pytest.mark.parametrize(("term", "found"), [("hinge", True), ("zqxjkvbw", False)])
+def test_search_works_offline(page, site, log, term, found):
+    page.goto(f"{site}/search.html?q={term}")
+    summary = page.locator("#search-results p.search-summary, #search-results > p").first
+    expect(summary).to_have_text(re.compile(r"Search finished|did not match"), timeout=30_000)
+    assert (page.locator("#search-results ul.search li a").count() > 0) is found
+    assert log.clean(), log
+
+
+@every_page
+def test_page_can_be_downloaded(page, site, name):
+    page.goto(f"{site}/{name}.html")
+    stem = name.rpartition("/")[2]
+    links = page.locator("a.btn-download-source-button, a[href*='_sources/']")
+    addresses = {link.get_attribute("href") for link in links.all()}
+    text = page.request.get(f"{site}/_sources/{name}.md").text()
+    assert any(address.endswith(f"{stem}.md") for address in addresses)
+    assert text == source(name)
+    if references.is_notebook(references.ROOT / f"{name}.md"):
+        assert any(address.endswith(f"{stem}.ipynb") for address in addresses)
+        notebook = nbformat.reads(page.request.get(f"{site}/_sources/{name}.ipynb").text(), as_version=4)
+        nbformat.validate(notebook)
+        expected = jupytext.reads(text, fmt="md:myst")
+        assert [c.source for c in notebook.cells] == [c.source for c in expected.cells]
+
+
+@every_page
+def test_buttons_lead_to_the_repository(page, site, name):
+    repository = YAML(typ="safe").load(references.ROOT / "_config.yml")["repository"]["url"]
+    page.goto(f"{site}/{name}.html")
+    addresses = [link.get_attribute("href") for link in page.locator("header a, .article-header-buttons a").all()]
+    for start in (f"{repository}/issues/new", f"{repository}/edit/main/{name}.md"):
+        assert any(address and address.startswith(start) for address in addresses), start
+
+
+def test_dark_mode(page, site):
+    page.goto(f"{site}/{TOC['root']}.html")
+    colours = {}
+    for _ in range(3):  # light, dark and the system's choice take turns
+        page.locator("button.theme-switch-button:visible").first.click()
+        theme = page.evaluate("document.documentElement.dataset.theme")
+        colours[theme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert set(colours) == {"light", "dark"}
+    brightness = {theme: sum(map(float, re.findall(r"[\d.]+", colour)[:3])) for theme, colour in colours.items()}
+    assert brightness["dark"] < 200 < 600 < brightness["light"]
+
+
+@every_page
+def test_page_fits_a_phone(page, site, name):
+    page.set_viewport_size(PHONE)
+    page.goto(f"{site}/{name}.html", wait_until="networkidle")
+    if has_mathematics(source(name)):
+        page.evaluate("MathJax.startup.promise")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], page.evaluate(TOO_WIDE)
+
+
+@every_page
+def test_every_picture_has_a_text(page, site, name):
+    page.goto(f"{site}/{name}.html", wait_until="networkidle")
+    pictures = page.locator("article img").all()
+    assert [picture.get_attribute("src")[:80] for picture in pictures if not picture.get_attribute("alt")] == []
