@@ -50,8 +50,14 @@ class Report:
 
     def as_row(self) -> Row:
         """The row with this outcome."""
-        return replace(self.row, verdict=self.verdict, parts=self.parts, finding=self.finding,
-                       cell=self.row.id.lower(), reason=None)
+        return replace(
+            self.row,
+            verdict=self.verdict,
+            parts=self.parts,
+            finding=self.finding,
+            cell=self.row.id.lower(),
+            reason=None,
+        )
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name} {verdict}" for name, verdict in self.parts.items())
@@ -109,8 +115,14 @@ def _plain(value: object) -> str:
 
 def rule(row: Row, summary: str = "How it is decided") -> str:
     """The test fixed in advance with its parameters, and what was changed in the open, folded."""
-    terms = [("Rule", row.test), ("Parameters", parameters(row)), ("Scale", row.scale), ("Note", row.note),
-             ("The rule was", row.test_was), ("Why it was changed", row.test_why)]
+    terms = [
+        ("Rule", row.test),
+        ("Parameters", parameters(row)),
+        ("Scale", row.scale),
+        ("Note", row.note),
+        ("The rule was", row.test_was),
+        ("Why it was changed", row.test_why),
+    ]
     items = "".join(f"<dt>{name}</dt><dd>{escape(str(text))}</dd>" for name, text in terms if text)
     return f'<details class="ledger-rule"><summary>{summary}</summary><dl>{items}</dl></details>'
 
@@ -149,14 +161,18 @@ def tally(counts: Mapping[str, int]) -> str:
 def card(document: Document, rows: Sequence[Row], counts: Mapping[str, int]) -> Display:
     """The head of a chapter: document, counts by verdict, headline claims."""
     headlines = [row for row in rows if row.rank == "headline"]
-    text = "\n".join([
-        f"{document.title} ({document.authors}, {document.year})",
-        f"{len(rows)} claims: {tally(counts)}",
-        *(f"{row.id} · {row.verdict} · {row.claim}" for row in headlines),
-    ])
+    text = "\n".join(
+        [
+            f"{document.title} ({document.authors}, {document.year})",
+            f"{len(rows)} claims: {tally(counts)}",
+            *(f"{row.id} · {row.verdict} · {row.claim}" for row in headlines),
+        ]
+    )
     badges = " ".join(f"{number}&nbsp;×&nbsp;{badge(verdict)}" for verdict, number in counts.items() if number)
-    items = "".join(f"<tr><td>{cell_link(row)}</td><td>{badge(row.verdict)}</td><td>{escape(row.claim)}</td></tr>"
-                    for row in headlines)
+    items = "".join(
+        f"<tr><td>{cell_link(row)}</td><td>{badge(row.verdict)}</td><td>{escape(row.claim)}</td></tr>"
+        for row in headlines
+    )
     html = (
         f'<div class="ledger-card" style="border:1px solid #8886;border-radius:.5em;padding:.8em 1em;margin:.6em 0">'
         f"<p><b>{escape(document.title)}</b><br>{escape(document.authors)}, {document.year}. "

@@ -94,9 +94,7 @@ class Ledger:
         """What the ledger says before the run: the claim and its place, the rule, the parameters."""
         return display.statements([self[id] for id in ids])
 
-    def report(
-        self, id: str, outcome: str | Mapping[str, str], *, finding: str, verdict: str | None = None
-    ) -> Report:
+    def report(self, id: str, outcome: str | Mapping[str, str], *, finding: str, verdict: str | None = None) -> Report:
         """Hold an outcome against the ledger and show it; last expression of the cell that decides the claim.
 
         Args:
@@ -120,8 +118,10 @@ class Ledger:
             verdict = outcome
         if verdict not in VERDICTS[:-1]:
             allowed = ", ".join(VERDICTS[:-1])
-            raise ValueError(f"{id}: a verdict is one of {allowed}, got {verdict!r}"
-                             f" (why a claim is untested is written into {self.path.name})")
+            raise ValueError(
+                f"{id}: a verdict is one of {allowed}, got {verdict!r}"
+                f" (why a claim is untested is written into {self.path.name})"
+            )
         report = Report(row, verdict, parts, one_sentence(finding))
         if os.environ.get(UPDATE) == "update":
             self.rows[id] = report.as_row()

@@ -2,46 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
 from shallow import paths
 from shallow.claims.display import Display, badge, cell_link, parts_list, rule, tally
 from shallow.claims.ledger import counts, everything
-from shallow.claims.rows import KINDS, RANKS, VERDICTS, Document, Row, documents
+from shallow.claims.rows import KINDS, RANKS, VERDICTS, Document, Row, documents, read
 
 
 def counts_table(folder: Path = paths.CLAIMS) -> Display:
-    """How many claims of each chapter have each verdict, with totals."""
-    rows, known = everything(folder), documents(folder)
-    lines = [(document.name, document.chapter, counts([row for row in rows if row.chapter == document.chapter]))
-             for document in known.values()]
-    lines.append(("All", None, counts(rows)))
-    text = "\n".join(f"{name}: {sum(found.values())} claims, {tally(found)}" for name, _, found in lines)
-    head = "".join(f"<th>{badge(verdict)}</th>" for verdict in VERDICTS)
-    body = "".join(_counts_row(name, chapter, found) for name, chapter, found in lines)
-    table = (f'<table class="ledger-counts"><thead><tr><th>Chapter</th><th>claims</th>{head}</tr></thead>'
-             f"<tbody>{body}</tbody></table>")
-    return Display(text, table)
+    """How many claims of each chapter have each verdict, with totals: a verdict a row, a chapter a column."""
+    found = {document: counts(rows) for document, rows in _chapters(folder).items()}
+    total = counts(everything(folder))
+    names = [f'<a href="claims.html#{document.chapter}">{escape(document.name)}</a>' for document in found]
+    columns = [*found.values(), total]
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("", *names, "All"))
+    body = [_counts_row(badge(verdict), [column[verdict] for column in columns]) for verdict in VERDICTS]
+    body.append(_counts_row("claims", [sum(column.values()) for column in columns]))
+    text = [f"{document.name}: {_sum(column)}" for document, column in found.items()] + [f"All: {_sum(total)}"]
+    html = f'<table class="ledger-counts"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+    return Display("\n".join(text), html)
 
 
-def _counts_row(name: str, chapter: str | None, found: dict[str, int]) -> str:
-    label = f'<a href="claims.html#{chapter}">{escape(name)}</a>' if chapter else escape(name)
-    cells = "".join(f"<td>{number or '·'}</td>" for number in found.values())
-    return f"<tr><th>{label}</th><td>{sum(found.values())}</td>{cells}</tr>"
+def _chapters(folder: Path) -> dict[Document, list[Row]]:
+    return {document: read(chapter, folder) for chapter, document in documents(folder).items()}
+
+
+def _sum(found: Mapping[str, int]) -> str:
+    return f"{sum(found.values())} claims, {tally(found)}"
+
+
+def _counts_row(label: str, numbers: Sequence[int]) -> str:
+    cells = "".join(f"<td>{number}</td>" if number else '<td class="ledger-zero">0</td>' for number in numbers)
+    return f'<tr><th scope="row">{label}</th>{cells}</tr>'
 
 
 def table(folder: Path = paths.CLAIMS) -> Display:
     """All claims, one row each, grouped by chapter; ledger.js adds filters and other groupings."""
-    rows, known = everything(folder), documents(folder)
-    groups = "".join(_group(document, [row for row in rows if row.chapter == document.chapter])
-                     for document in known.values())
-    head = "<tr><th>Claim</th><th>What the document says, and where</th><th>What we found</th></tr>"
+    chapters = _chapters(folder)
     words = {"verdict": VERDICTS, "rank": RANKS, "kind": KINDS}
     data = " ".join(f'data-{field}="{" ".join(values)}"' for field, values in words.items())
+    head = "<tr><th>Claim</th><th>What the document says, and where</th><th>What we found</th></tr>"
+    groups = "".join(_group(document, rows) for document, rows in chapters.items())
     html = f'<table class="ledger" id="ledger" {data}><thead>{head}</thead>{groups}</table>'
-    return Display(f"{len(rows)} claims of {len(known)} documents", html)
+    return Display(f"{sum(map(len, chapters.values()))} claims of {len(chapters)} documents", html)
 
 
 def _group(document: Document, rows: Sequence[Row]) -> str:
@@ -54,10 +60,13 @@ def _group(document: Document, rows: Sequence[Row]) -> str:
 
 def _table_row(document: Document, row: Row) -> str:
     """One claim; the attributes are what ledger.js filters by."""
-    place = f'<a class="ledger-place" href="#document-{document.chapter.replace("_", "-")}">{escape(row.place)}</a>'
+    fields = {"chapter": row.chapter, "verdict": row.verdict, "rank": row.rank, "kind": row.kind}
+    data = " ".join(f'data-{field}="{value}"' for field, value in fields.items())
+    about = f"document-{document.chapter.replace('_', '-')}"
     return (
-        f'<tr id="{row.id.lower()}" data-chapter="{row.chapter}" data-verdict="{row.verdict}" data-rank="{row.rank}"'
-        f' data-kind="{row.kind}"><td>{cell_link(row, f"{row.chapter}.html")} {badge(row.verdict)}'
-        f"<small>{row.rank} · {row.kind}</small></td><td>{place} {escape(row.claim)}{rule(row, 'Rule')}</td>"
+        f'<tr id="{row.id.lower()}" {data}><td>{cell_link(row, f"{row.chapter}.html")}<br>{badge(row.verdict)}'
+        f"<small>{row.rank}</small><small>{row.kind}</small></td>"
+        f'<td><a class="ledger-place" href="#{about}">{escape(row.place)}</a> {escape(row.claim)}'
+        f"{rule(row, 'Rule')}</td>"
         f"<td>{escape(row.outcome)}{parts_list(row.parts)}</td></tr>"
     )
