@@ -185,5 +185,5 @@ def card(document: Document, rows: Sequence[Row], counts: Mapping[str, int]) -> 
 def cell_link(row: Row, page: str = "") -> str:
     """The claim's id, linked to the cell that decides it, plain where there is none."""
     if row.cell is None:
-        return f"<b>{row.id}</b>"
+        return f'<span class="ledger-id"><b>{row.id}</b></span>'
     return f'<a class="ledger-id" href="{page}#{row.cell}"><b>{row.id}</b></a>'

@@ -108,14 +108,13 @@ class Ledger:
         With SHALLOW_LEDGER=update in the environment the row is rewritten instead of compared.
         """
         row = self[id]
-        parts = {} if isinstance(outcome, str) else dict(outcome)
-        if parts:
-            verdict = verdict or combine(parts)
-            check_parts(parts)
-        elif verdict is not None:
-            raise ValueError(f"verdict={verdict!r} is for claims with parts, {id} was given {outcome!r} alone")
+        if not isinstance(outcome, str):
+            combined = combine(outcome)
+            parts, verdict = dict(outcome), verdict or combined
+        elif verdict is None:
+            parts, verdict = {}, outcome
         else:
-            verdict = outcome
+            raise ValueError(f"verdict={verdict!r} is for claims with parts, {id} was given {outcome!r} alone")
         if verdict not in VERDICTS[:-1]:
             allowed = ", ".join(VERDICTS[:-1])
             raise ValueError(
