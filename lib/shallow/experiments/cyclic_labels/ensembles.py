@@ -71,15 +71,19 @@ def functions(
 
 
 def ensemble(n: int, **options) -> xr.Dataset:
-    """The networks of :func:`functions`, with its options, reduced to Gram matrices.
+    """The networks of :func:`functions`, with its options, reduced to Gram matrices by :func:`reduce`."""
+    return reduce(functions(n, **options))
+
+
+def reduce(trained: xr.Dataset) -> xr.Dataset:
+    """The functions of an ensemble reduced to Gram matrices, losses and errors.
 
     Returns a Dataset over (epoch, model, twin): gram, sign_gram (the same for sgn f), and over (epoch, model)
     train_loss (summed hinge), test_loss (mean hinge on the grid), error (misclassified share of the grid); over (epoch)
     robust (see :func:`robust_variance`); over (model) zero_epoch (NaN for never) and diverged_epoch (NaN for finite;
     such a model is NaN everywhere).
     """
-    trained = functions(n, **options)
-    f, periods = trained.f.values, trained.attrs.pop("periods")
+    f, periods = trained.f.values, trained.attrs["periods"]
     sign = np.sign(f)
     wrong = np.where(np.isnan(f), np.nan, sign != cyclic.labels(GRID, periods))
     pair, single = ("epoch", "model", "twin"), ("epoch", "model")
@@ -122,7 +126,7 @@ def amplitudes(gram: np.ndarray) -> np.ndarray:
 
 
 def variance_at_equal_amplitude(gram: np.ndarray) -> np.ndarray:
-    r"""V after rescaling every model to the mean amplitude: $\bar a^2 (1 - \frac{1}{S^2} \sum_{st} G_{st}/(a_s a_t))$."""
+    r"""V with all amplitudes at their mean: $\bar a^2 (1 - \frac{1}{S^2} \sum_{st} G_{st}/(a_s a_t))$."""
     a = amplitudes(gram)
     shape = np.asarray(gram) / (a[..., :, None] * a[..., None, :])
     return a.mean(axis=-1) ** 2 * (1 - shape.mean(axis=(-2, -1)))

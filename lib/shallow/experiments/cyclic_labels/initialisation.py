@@ -1,0 +1,203 @@
+r"""Initialisation at zero, near zero and antisymmetric: what is exact about it, and what it changes in training.
+
+The antisymmetric network is $h = \tfrac{1}{\sqrt2} f(\cdot;\theta) - \tfrac{1}{\sqrt2} f(\cdot;\theta')$ with
+$\theta'(0) = \theta(0)$ and both copies trained (Bowman 2025, Section 4, after Zhang et al. 2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+from scipy.special import expit
+
+from shallow import nets, stats
+from shallow.data import cyclic
+from shallow.experiments.cyclic_labels import ensembles, heatmaps
+from shallow.experiments.cyclic_labels.runs import EPOCHS, GRID, start
+from shallow.kernels import empirical
+from shallow.nets import TwoLayer
+from shallow.train import univariate
+
+#: Activations with their derivatives; that of ReLU at 0 is 0, as in the trainer.
+ACTIVATIONS: dict[str, tuple[Callable, Callable]] = {
+    "relu": (lambda z: np.maximum(z, 0.0), lambda z: (z > 0).astype(float)),
+    "softplus": (lambda z: np.logaddexp(0.0, z), expit),
+}
+NETWORKS = {
+    "plain": dict(width=512),
+    "wide": dict(width=1024),
+    "antisymmetric": dict(width=512, antisymmetric=True),
+}
+
+
+def saddle(seed: int, *, n: int, periods: int = 3, width: int = 512, base: int = 3, radius: float = 1e-3) -> xr.Dataset:
+    r"""Change $\mathcal L(r\theta) - n$ of the summed hinge from zero, along a direction and its mirror image.
+
+    The direction $\theta$ is a default draw, the mirror image flips the signs of v.  Returns the scalars `descent` and
+    `ascent`, the smaller and the larger change.
+    """
+    sample = cyclic.sample(n, periods=periods, base=base, seed=seed)
+    direction = nets.scaled(nets.default(sample.rng, width), radius)
+    both = (direction, nets.with_output(direction, -direction.v))
+    changes = [-np.minimum(sample.y * network.forward(sample.x), 1.0).sum() for network in both]
+    return xr.Dataset({"descent": ((), min(changes)), "ascent": ((), max(changes))})
+
+
+def stays_at_zero(n: int, *, periods: int = 3, width: int = 512, base: int = 3, epochs: int = 1000) -> bool:
+    """Whether the zero network is bit for bit unchanged by training."""
+    sample, zero = cyclic.sample(n, periods=periods, base=base), np.zeros(width)
+    run = univariate.train(sample.x, sample.y, TwoLayer(zero, zero, zero), step=0.01, epochs=epochs, records=[epochs])
+    return not any(parameter.any() for parameter in (run.network.W, run.network.b, run.network.v))
+
+
+def kernel_change(
+    seed: int, *, alpha: float, width: int, step: float, n: int = 50, base: int = 7, epochs: int = EPOCHS
+) -> xr.Dataset:
+    r"""How far the tangent kernel on the training inputs is at the last epoch from where it started.
+
+    Returns the scalars alignment, $\langle K_0, K_T\rangle / (\|K_0\| \|K_T\|)$, and change, $\|K_T - K_0\| / \|K_0\|$.
+    """
+    sample = cyclic.sample(n, base=base, seed=seed)
+    network, rates = start(sample.rng, width, alpha=alpha)
+    run = univariate.train(sample.x, sample.y, network, step=step, epochs=epochs, records=[epochs], rates=rates)
+    first, last = empirical.ntk(network, sample.x), empirical.ntk(run.network, sample.x)
+    change = np.linalg.norm(last - first) / np.linalg.norm(first)
+    return xr.Dataset({"alignment": ((), empirical.alignment(first, last)), "change": ((), change)})
+
+
+def passage(
+    seed: int, *, alpha: float, step: float, n: int = 50, width: int = 512, base: int = 7, epochs: int = EPOCHS
+) -> xr.Dataset:
+    """When training gets going and where it ends, from initial parameters times alpha.
+
+    Returns the scalars start (first epoch with a training loss below 0.9 n), half (below 0.5 n), zero (exactly 0), all
+    infinite for never, and final, the training loss over n at the last epoch.
+    """
+    sample = cyclic.sample(n, base=base, seed=seed)
+    network, rates = start(sample.rng, width, alpha=alpha)
+    run = univariate.train(sample.x, sample.y, network, step=step, epochs=epochs, records=1, rates=rates)
+    passed = {name: run.loss < share * n for name, share in (("start", 0.9), ("half", 0.5))} | {"zero": run.loss == 0}
+    data = {name: ((), float(np.argmax(flags)) if flags.any() else np.inf) for name, flags in passed.items()}
+    return xr.Dataset(data | {"final": ((), run.loss[-1] / n)})
+
+
+def output_of_copies(first: TwoLayer, second: TwoLayer, x: np.ndarray, activation: str = "relu") -> np.ndarray:
+    r"""$h = \tfrac{1}{\sqrt2} f(\cdot;\theta) - \tfrac{1}{\sqrt2} f(\cdot;\theta')$, the copies summed in one order."""
+    value, _ = ACTIVATIONS[activation]
+    f, g = (value(np.outer(x, copy.W[:, 0]) + copy.b) @ copy.v for copy in (first, second))
+    return f / np.sqrt(2) - g / np.sqrt(2)
+
+
+def jacobian(network: TwoLayer, x: np.ndarray, activation: str = "relu") -> np.ndarray:
+    """Derivatives of f at x in (v, W, b) for any activation of the table, densely: shape (len(x), 3 m)."""
+    value, derivative = ACTIVATIONS[activation]
+    z = np.outer(x, network.W[:, 0]) + network.b
+    gate = derivative(z) * network.v
+    return np.hstack([value(z), gate * x[:, None], gate])
+
+
+def doubling(
+    seed: int,
+    *,
+    n: int,
+    width: int,
+    activation: str = "relu",
+    factor: float = np.sqrt(0.5),
+    copied: bool = True,
+    base: int = 0,
+) -> xr.Dataset:
+    r"""The two exact properties of the antisymmetric network at the start, on the training inputs and 200 grid points.
+
+    Args:
+        factor: of both copies in h; $1/\sqrt2$ in the definition.
+        copied: start the second copy as a copy of the first; otherwise as a second sample (a control that must fail).
+
+    Returns the scalars output, $\max |h(x; 0)|$, and kernel, the largest deviation of the kernel of the doubled network
+    from that of the single one, relative to the latter's largest entry.
+    """
+    sample = cyclic.sample(n, base=base, seed=seed)
+    first = nets.default(sample.rng, width)
+    second = replace(first) if copied else nets.default(sample.rng, width)
+    x = np.concatenate([sample.x, GRID[::5]])
+    single = jacobian(first, x, activation)
+    both = factor * np.hstack([single, -jacobian(second, x, activation)])
+    kernel = single @ single.T
+    deviation = np.abs(both @ both.T - kernel).max() / np.abs(kernel).max()
+    output = np.abs(output_of_copies(first, second, x, activation)).max()
+    return xr.Dataset({"output": ((), output), "kernel": ((), deviation)})
+
+
+def folding(seed: int, *, width: int, step: float, n: int = 50, base: int = 0, epochs: int = 500) -> xr.Dataset:
+    """Train the antisymmetric network folded, by the fast trainer, and as two copies, densely.
+
+    Returns the scalar difference: largest on the grid, relative to the largest output there.
+    """
+    sample = cyclic.sample(n, base=base, seed=seed)
+    network = nets.default(sample.rng, width)
+    folded = univariate.train(
+        sample.x, sample.y, nets.antisymmetric(network), step=step, epochs=epochs, records=[epochs], grid=GRID,
+        rates=nets.ANTISYMMETRIC,
+    ).predictions[-1]  # fmt: skip
+    copies = _train_copies(sample.x, sample.y, network, step, epochs)
+    unfolded = output_of_copies(*copies, GRID)
+    return xr.Dataset({"difference": ((), np.abs(folded - unfolded).max() / np.abs(unfolded).max())})
+
+
+def _train_copies(x: np.ndarray, y: np.ndarray, network: TwoLayer, step: float, epochs: int) -> list[TwoLayer]:
+    """Gradient descent on both copies of h, from the definition."""
+    copies = [network, replace(network)]
+    for _ in range(epochs):
+        g = np.where(1.0 - y * output_of_copies(*copies, x) > 0, -y, 0.0)
+        for i, sign in enumerate((1.0, -1.0)):
+            v, W, b = np.split(step * sign / np.sqrt(2) * (g @ jacobian(copies[i], x)), 3)
+            copies[i] = TwoLayer(copies[i].W[:, 0] - W, copies[i].b - b, copies[i].v - v)
+    return copies
+
+
+def initial_output(n: int, *, width: int = 512, base: int = 0, models: int = 10) -> xr.Dataset:
+    """Largest |h(x; 0)| on the grid over the antisymmetric networks of one heatmap column: the scalar output."""
+    largest = 0.0
+    for seed in range(models):
+        network = nets.default(cyclic.sample(n, base=base, seed=seed).rng, width)
+        f, g = (univariate.evaluate(copy, GRID)[0] for copy in (network, replace(network)))
+        largest = max(largest, float(np.abs(f / np.sqrt(2) - g / np.sqrt(2)).max()))
+    return xr.Dataset({"output": ((), largest)})
+
+
+def compared(network: str, n: int, **options) -> xr.Dataset:
+    """A heatmap column for one of the networks of the comparison: plain, wide (twice the width) or antisymmetric."""
+    if network not in NETWORKS:
+        raise ValueError(f"network must be one of {', '.join(NETWORKS)}, got {network!r}")
+    full = ensembles.ensemble(n, **NETWORKS[network], **options)
+    return heatmaps.summary(full)[["variance", "error", "gram", "final_error", "diverged_epoch"]]
+
+
+def split_null(plain: xr.Dataset, *, name: str, splits: int = 1000) -> dict[str, np.ndarray]:
+    """Null distribution of the two comparisons: the models of one network split into two disjoint halves.
+
+    Returns the logarithm of the geometric mean over n of the ratio between the halves, (splits,), for "variance" and
+    for "error" (mean misclassified share).
+    """
+    gram, error = heatmaps.unpack(plain.gram.values), plain.final_error.values
+    sizes, models = error.shape
+    rng, half = stats.stream("split", name), models // 2
+    order = rng.permuted(np.broadcast_to(np.arange(models), (splits, sizes, models)), axis=-1)
+    first, second = (order < half) / half, (order >= half) / (models - half)
+    variances = [heatmaps.weighted(gram, weight)[0] for weight in (first, second)]
+    errors = [(weight * error).sum(axis=-1) for weight in (first, second)]
+    return {
+        name: np.log(one / other).mean(axis=-1) for name, (one, other) in (("variance", variances), ("error", errors))
+    }
+
+
+def error_ratio(first: xr.Dataset, second: xr.Dataset, *, name: str) -> stats.Interval:
+    """Geometric mean over n of the ratio of mean final errors, the same models resampled in both."""
+    errors = [part.final_error.values for part in xr.align(first, second)]
+    weight = heatmaps.weights(*errors[0].shape, name=name)
+    estimates = [e.mean(axis=-1) for e in errors]
+    draws = np.log((weight * errors[0]).sum(-1) / (weight * errors[1]).sum(-1)).mean(axis=-1)
+    low, high = np.exp(np.quantile(draws, [0.025, 0.975]))
+    return stats.Interval(float(np.exp(np.log(estimates[0] / estimates[1]).mean())), float(low), float(high))
