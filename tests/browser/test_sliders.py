@@ -1,0 +1,184 @@
+"""Sliders on the static page move the picture that the reader sees: by keyboard, by mouse, by Play; with no kernel."""
+
+import json
+
+import matplotlib.pyplot as plt
+import pytest
+import references
+from ipywidgets import embed
+from playwright.sync_api import Locator, Page, expect
+from shallow import sliders
+
+CHAPTERS = [path for path in references.chapters() if "sliders." in path.read_text()]
+MAX_PAGE = 3_000_000  # bytes of HTML, pictures of the sliders included
+
+every_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+
+
+def sets(page: Page) -> list[Locator]:
+    """The slider sets of the open page, once their pictures are there."""
+    page.locator(".shallow-sliders img").first.wait_for(timeout=60_000)
+    return page.locator(".shallow-sliders").all()
+
+
+def open_chapter(page: Page, site: str, chapter) -> list[Locator]:
+    page.goto(f"{site}/{chapter.relative_to(references.ROOT).with_suffix('.html')}", wait_until="networkidle")
+    return sets(page)
+
+
+def picture(box: Locator) -> bytes:
+    """The pixels that the reader sees of a set's one picture."""
+    image = box.locator("img:visible")
+    expect(image).to_have_count(1)
+    assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+    return image.screenshot(animations="disabled")
+
+
+def written(box: Locator) -> str:
+    """The values that belong to the picture shown."""
+    return box.locator("figcaption").text_content()
+
+
+def check_keyboard(page: Page, box: Locator, handle: Locator) -> None:
+    handle.focus()
+    page.keyboard.press("Home")
+    first, values = picture(box), written(box)
+    page.keyboard.press("ArrowRight")
+    expect(box.locator("figcaption")).not_to_have_text(values)
+    page.keyboard.press("End")
+    assert picture(box) != first
+    page.keyboard.press("Home")
+    expect(box.locator("figcaption")).to_have_text(values)
+    assert picture(box) == first
+
+
+def check_mouse(page: Page, box: Locator, slider: Locator) -> None:
+    handle, track = slider.locator(".noUi-handle"), slider.locator(".noUi-target").bounding_box()
+    handle.focus()
+    page.keyboard.press("Home")
+    first, values, grip = picture(box), written(box), handle.bounding_box()
+    page.mouse.move(grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(track["x"] + track["width"] + 5, grip["y"], steps=5)
+    page.mouse.up()
+    expect(box.locator("figcaption")).not_to_have_text(values)
+    assert picture(box) != first
+    page.keyboard.press("Home")
+
+
+def check_play(page: Page, box: Locator) -> None:
+    """Play runs through the first slider; Stop goes back and ends the motion."""
+    box.locator(".noUi-handle").first.focus()
+    page.keyboard.press("Home")
+    begin = last = written(box)
+    box.get_by_role("button", name="Play").click()
+    for _ in range(2):
+        expect(box.locator("figcaption")).not_to_have_text(last, timeout=10_000)
+        last = written(box)
+    box.get_by_role("button", name="Stop").click()
+    expect(box.locator("figcaption")).to_have_text(begin)
+    page.wait_for_timeout(700)
+    assert written(box) == begin
+
+
+def check_names(box: Locator) -> None:
+    """A screen reader hears what each handle moves and the value it stands at, and a text for the picture."""
+    for slider in box.locator(".widget-slider").all():
+        handle, readout = slider.locator(".noUi-handle"), slider.locator(".widget-readout")
+        expect(handle).to_have_attribute("aria-label", slider.locator("label").text_content())
+        expect(handle).to_have_attribute("aria-valuetext", readout.text_content())
+        assert f"{slider.locator('label').text_content()} {readout.text_content()}" in written(box)
+    assert len(box.locator("img").get_attribute("alt")) > 10
+
+
+def check(page: Page, box: Locator) -> None:
+    box.scroll_into_view_if_needed()
+    check_names(box)
+    for slider in box.locator(".widget-slider").all():
+        check_keyboard(page, box, slider.locator(".noUi-handle"))
+        check_mouse(page, box, slider)
+    check_play(page, box)
+    check_names(box)
+
+
+@every_chapter
+def test_sliders_of_a_chapter_move_their_pictures(page, site, log, chapter):
+    boxes = open_chapter(page, site, chapter)
+    for box in boxes:
+        check(page, box)
+    assert log.clean(), log
+
+
+@every_chapter
+def test_chapter_is_light(page, site, chapter):
+    address = f"{site}/{chapter.relative_to(references.ROOT).with_suffix('.html')}"
+    assert len(page.request.get(address).body()) <= MAX_PAGE
+
+
+def bars(epoch, width):
+    figure, ax = plt.subplots(figsize=(4, 2))
+    ax.bar(["epoch", "width"], [epoch, width])
+    ax.set_ylim(0, 1000)
+    return figure
+
+
+@pytest.fixture
+def grid(page, site):
+    """A page of its own with two sliders over a grid of frames, shown by the scripts of the site."""
+    box = sliders.frames(bars, alt="Two bars.", epoch=[0, 500, 1000], width=[128, 512], start={"epoch": 500})
+    data = embed.embed_data(views=[box], state=embed.dependency_state([box]))
+    mime, static = "application/vnd.jupyter.widget", f"{site}/_static"
+    body = f"""<!doctype html><html lang="en"><head><title>Sliders</title>
+        <link rel="stylesheet" href="{static}/sliders.css">
+        <script src="{static}/offline.js"></script><script src="{static}/sliders.js"></script>
+        <script type="{mime}-state+json">{json.dumps(data["manager_state"])}</script></head>
+        <body><article class="bd-article">
+        <script type="{mime}-view+json">{json.dumps(data["view_specs"][0])}</script>
+        </article><script src="{static}/vendor/embed.js"></script></body></html>"""
+    page.route(f"{site}/grid.html", lambda route: route.fulfill(body=body, content_type="text/html"))
+    page.goto(f"{site}/grid.html", wait_until="networkidle")
+    (box,) = sets(page)
+    return box
+
+
+def test_two_sliders_over_a_grid(page, log, grid):
+    assert written(grid) == "epoch 500, width 128"
+    check(page, grid)
+    assert log.clean(), log
+
+
+def test_every_position_of_the_grid_shows_its_own_picture(page, grid):
+    epoch, width = grid.locator(".noUi-handle").all()
+    seen = set()
+    for column, m in enumerate((128, 512)):
+        width.focus()
+        page.keyboard.press(("Home", "End")[column])
+        epoch.focus()
+        page.keyboard.press("Home")
+        for e in ("0", "500", "1,000"):
+            values = f"epoch {e}, width {m}"
+            expect(grid.locator("figcaption")).to_have_text(values)
+            expect(grid.locator("img")).to_have_attribute("alt", f"Two bars; {values}.")
+            seen.add(picture(grid))
+            page.keyboard.press("ArrowRight")
+    assert len(seen) == 6
+
+
+def test_paper_gets_the_picture_and_its_values_alone(page, grid):
+    assert grid.locator("figcaption").bounding_box()["height"] <= 1
+    page.emulate_media(media="print")
+    expect(grid.locator(".noUi-handle").first).to_be_hidden()
+    expect(grid.locator("img")).to_be_visible()
+    assert grid.locator("figcaption").bounding_box()["height"] > 10
+
+
+def test_moving_does_not_shift_the_page(page, grid):
+    page.evaluate("""window.shifts = 0;
+        new PerformanceObserver(list => { shifts += list.getEntries().length; }).observe({type: 'layout-shift'})""")
+    grid.locator(".noUi-handle").first.focus()
+    height = grid.bounding_box()["height"]
+    for key in ("Home", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(100)
+    assert page.evaluate("shifts") == 0
+    assert grid.bounding_box()["height"] == height
