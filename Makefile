@@ -55,7 +55,7 @@ test: $(ENV)  ## run all tests, every chapter included, if anything has changed 
 	else rm -f _build/tested; $(BIN)/pytest; mkdir -p _build; echo $$key > _build/tested; fi
 
 lab: .venv/.lab  ## open the chapters as notebooks in JupyterLab
-	@JUPYTER_CONFIG_PATH=$(CURDIR)/.jupyter $(BIN)/jupyter lab --notebook-dir=$(CURDIR) --LabApp.default_url=/lab/tree/book/index.md
+	@SHALLOW_LIVE=1 JUPYTER_CONFIG_PATH=$(CURDIR)/.jupyter $(BIN)/jupyter lab --notebook-dir=$(CURDIR) --LabApp.default_url=/lab/tree/book/index.md
 
 records: $(ENV)  ## compute all recorded runs again, at full scale
 	@$(BIN)/python -m shallow record --all
