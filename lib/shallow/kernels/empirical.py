@@ -61,6 +61,8 @@ def ntk(
     With all rates 1 it is the plain kernel; with ``nets.ANTISYMMETRIC`` the kernel of the antisymmetric network from its
     folded form.
     """
+    if len(rates) != 3 or not all(np.isfinite(rate) and rate >= 0 for rate in rates):
+        raise ValueError(f"rates must be three non-negative numbers for (v, W, b), got {rates}")
     return sum(rate * block for rate, block in zip(rates, blocks(network, x, z), strict=True))
 
 
@@ -74,7 +76,28 @@ def alignment(first: np.ndarray, second: np.ndarray) -> float:
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if first.shape != second.shape:
         raise ValueError(f"first and second must have one shape, got {first.shape} and {second.shape}")
-    return float((first * second).sum() / (np.linalg.norm(first) * np.linalg.norm(second)))
+    norms = np.linalg.norm(first) * np.linalg.norm(second)
+    if not (np.isfinite(norms) and norms > 0):
+        raise ValueError("first and second must be finite and not zero")
+    return float((first * second).sum() / norms)
+
+
+def subspace_alignment(first: np.ndarray, second: np.ndarray) -> float:
+    r"""Mean squared cosine $\|U^\top V\|_F^2 / k$ between the spans of orthonormal columns U, V of shape (n, k), in [0, 1].
+
+    Two random subspaces have k/n on average.
+    """
+    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if first.ndim != 2 or first.shape != second.shape:
+        raise ValueError(f"first and second must be matrices of one shape, got {first.shape} and {second.shape}")
+    return float(((first.T @ second) ** 2).sum() / first.shape[1])
+
+
+def without(kernel: np.ndarray, functions: np.ndarray) -> np.ndarray:
+    r"""$P K P$ with P the projection orthogonal to the columns of `functions`, shape (n, k): what K is beyond their span."""
+    basis = np.linalg.qr(np.asarray(functions, dtype=float))[0]
+    rows = kernel - basis @ (basis.T @ kernel)
+    return rows - (rows @ basis) @ basis.T
 
 
 def eigenbasis(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -83,8 +106,9 @@ def eigenbasis(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     The sign of each vector is fixed so that its first entry that is not negligible is positive.  Cost: O(n^3).
     """
     kernel = np.asarray(kernel, dtype=float)
-    if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not np.allclose(kernel, kernel.T, rtol=1e-10, atol=0):
-        raise ValueError(f"kernel must be a symmetric matrix, got shape {kernel.shape}")
+    square = kernel.ndim == 2 and kernel.shape[0] == kernel.shape[1] > 0 and np.isfinite(kernel).all()
+    if not square or np.abs(kernel - kernel.T).max() > 1e-10 * np.abs(kernel).max():
+        raise ValueError(f"kernel must be a finite symmetric matrix, got shape {kernel.shape}")
     values, vectors = np.linalg.eigh(kernel)
     values, vectors = values[::-1], vectors[:, ::-1]
     first = np.argmax(np.abs(vectors) > 1e-6, axis=0)
@@ -95,15 +119,19 @@ def energy(values: np.ndarray) -> np.ndarray:
     r"""Cumulative share of the trace $E(k) = \sum_{i \le k} \lambda_i / \sum_i \lambda_i$ for descending values, shape (n,)."""
     values = np.asarray(values, dtype=float)
     if values.ndim != 1 or not len(values) or (np.diff(values) > 0).any() or values.sum() <= 0:
-        raise ValueError("values must be a descending vector with a positive sum")
+        raise ValueError(f"values must be a descending vector with a positive sum, got shape {values.shape}")
     return np.cumsum(values) / values.sum()
 
 
 def modes_for(values: np.ndarray, threshold: float = 0.95) -> int:
     r"""Smallest k with $E(k) \ge$ threshold (Bowman 2025, Section 5); a shortfall of 1e-12 counts as reached."""
+    if not 0 < threshold <= 1:
+        raise ValueError(f"threshold must lie in (0, 1], got {threshold}")
     return int(np.argmax(energy(values) >= threshold - 1e-12)) + 1
 
 
 def mode_rule(values: np.ndarray, threshold: float = 0.95, at_least: int = 5) -> int:
     r"""The document's number of modes $K = \max(5, \min\{k : E(k) \ge 0.95\})$."""
+    if at_least < 1:
+        raise ValueError(f"at_least must be positive, got {at_least}")
     return max(at_least, modes_for(values, threshold))

@@ -1,0 +1,167 @@
+"""Structured kernels against Jacobians of automatic differentiation, and the rule that counts their modes."""
+
+import time
+
+import numpy as np
+import pytest
+import torch
+from shallow import nets
+from shallow.data import cyclic
+from shallow.kernels import empirical
+from shallow.train import oracle, univariate
+
+
+def random_network(rng: np.random.Generator, width: int, inputs: int) -> nets.TwoLayer:
+    return nets.TwoLayer(rng.normal(size=(width, inputs)), rng.normal(size=width), rng.normal(size=width) / width**0.5)
+
+
+def jacobian(network: nets.TwoLayer, x: np.ndarray) -> dict[str, np.ndarray]:
+    """d f(x_i) / d theta by torch.func, by group: W, b, v -> (n, size of the group)."""
+    x = torch.tensor(np.asarray(x, dtype=float).reshape(len(x), -1))
+    groups = torch.func.jacrev(lambda *parameters: oracle.forward(parameters, x), argnums=(0, 1, 2))(
+        *(torch.tensor(p) for p in (network.W, network.b, network.v))
+    )
+    return {name: J.reshape(len(x), -1).numpy() for name, J in zip(("W", "b", "v"), groups, strict=True)}
+
+
+def relative(a: np.ndarray, b: np.ndarray) -> float:
+    return np.abs(a - b).max() / max(np.abs(b).max(), 1e-300)
+
+
+@pytest.mark.parametrize("inputs", [1, 3])
+@pytest.mark.parametrize("width", [1, 17, 512, 8192])
+def test_blocks_are_those_of_the_jacobian(width, inputs):
+    rng = np.random.default_rng([width, inputs])
+    network = random_network(rng, width, inputs)
+    x, z = rng.uniform(-1, 1, (12, inputs)), rng.uniform(-1, 1, (7, inputs))
+    left, right = jacobian(network, x), jacobian(network, z)
+    found = empirical.blocks(network, x, z)
+    for name, block in zip(("v", "W", "b"), found, strict=True):
+        assert block.shape == (12, 7)
+        assert relative(block, left[name] @ right[name].T) < 1e-12
+    assert relative(empirical.ntk(network, x), sum(J @ J.T for J in left.values())) < 1e-12
+    assert relative(empirical.conjugate(network, x), left["v"] @ left["v"].T) < 1e-12
+    weighted = empirical.ntk(network, x, z, rates=(0.5, 2.0, 0.0))
+    assert relative(weighted, 0.5 * left["v"] @ right["v"].T + 2 * left["W"] @ right["W"].T) < 1e-12
+
+
+def test_convention_at_a_kink_is_that_of_relu():
+    network = nets.TwoLayer([1.0, -1.0, 0.0], [-0.25, 0.25, 0.0], [1.0, 2.0, 3.0])
+    x = np.array([-0.5, 0.25, 0.5])  # the second point lies on both kinks, the third neuron is always at its own
+    expected = sum(J @ J.T for J in jacobian(network, x).values())
+    assert relative(empirical.ntk(network, x), expected) < 1e-15
+    assert not empirical.ntk(network, x)[1].any()
+
+
+def test_kernel_of_the_antisymmetric_pair_is_that_of_the_single_network():
+    data = cyclic.sample(50, seed=3)
+    network = nets.default(data.rng, 512)
+    folded = empirical.ntk(nets.antisymmetric(network), data.x, rates=nets.ANTISYMMETRIC)
+    assert relative(folded, empirical.ntk(network, data.x)) < 1e-12
+    assert relative(empirical.ntk(nets.antisymmetric(network), data.x), empirical.ntk(network, data.x)) > 0.1
+
+
+def test_kernel_drives_the_parameters_of_the_fast_trainer():
+    """One step of the trainer is the Jacobian's transpose times the output gradient."""
+    data = cyclic.sample(50, seed=1)
+    network = nets.default(data.rng, 512)
+    run = univariate.train(data.x, data.y, network, step=1e-3, epochs=1, keep_gradients=True)
+    J = jacobian(network, data.x)
+    for name, before in (("W", network.W.ravel()), ("b", network.b), ("v", network.v)):
+        moved = getattr(run.network, name).ravel() - before
+        assert np.abs(moved + 1e-3 * J[name].T @ run.gradients[0]).max() < 1e-14
+
+
+@pytest.mark.parametrize("width", [8, 128, 8192])
+def test_eigenbasis_is_orthonormal_positive_and_rebuilds_the_kernel(width):
+    data = cyclic.sample(100, seed=2)
+    kernel = empirical.ntk(nets.default(data.rng, width), data.x)
+    values, vectors = empirical.eigenbasis(kernel)
+    assert (np.diff(values) <= 0).all() and values[-1] > -1e-10 * values[0]
+    assert np.abs(vectors.T @ vectors - np.eye(100)).max() < 1e-12
+    assert relative(vectors * values @ vectors.T, kernel) < 1e-12
+    first = vectors[np.argmax(np.abs(vectors) > 1e-6, axis=0), np.arange(100)]
+    assert (first > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("shares", "k95"),
+    [
+        ([0.96, 0.04], 1),
+        ([0.6, 0.36, 0.04], 2),
+        ([0.95, 0.05], 1),  # reached exactly
+        ([0.5, 0.45, 0.05], 2),  # reached exactly, up to rounding of the sum
+        ([0.3, 0.2, 0.2, 0.15, 0.1, 0.05], 5),
+        ([0.16] * 6 + [0.04], 6),
+        ([1 / 20] * 20, 19),  # ties; 19/20 is exactly the threshold
+        ([1 / 21] * 21, 20),
+    ],
+)
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e9])
+def test_rule_for_the_number_of_modes(shares, k95, scale):
+    values = scale * np.sort(shares)[::-1]
+    assert empirical.energy(values)[-1] == pytest.approx(1)
+    assert empirical.modes_for(values) == k95
+    assert empirical.mode_rule(values) == max(5, k95)
+
+
+def test_rule_on_random_spectra_is_the_definition():
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        values = np.sort(rng.pareto(rng.uniform(0.3, 3), 60))[::-1]
+        threshold = rng.uniform(0.05, 0.999)
+        enough = [k for k in range(1, 61) if values[:k].sum() / values.sum() >= threshold - 1e-12]
+        assert empirical.modes_for(values, threshold) == enough[0]
+
+
+def test_comparisons_of_kernels_and_subspaces():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(30, 30))
+    kernel = A @ A.T
+    assert empirical.alignment(kernel, 7 * kernel) == pytest.approx(1)
+    assert empirical.alignment(np.diag([1.0, 0]), np.diag([0, 1.0])) == 0
+    basis = np.linalg.qr(A)[0]
+    turned = basis[:, :5] @ np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    assert empirical.subspace_alignment(basis[:, :5], turned) == pytest.approx(1)
+    assert empirical.subspace_alignment(basis[:, :5], basis[:, 3:8]) == pytest.approx(2 / 5)
+    rest = empirical.without(kernel, basis[:, :2] * [3, 5])
+    projection = np.eye(30) - basis[:, :2] @ basis[:, :2].T
+    assert relative(rest, projection @ kernel @ projection) < 1e-12
+
+
+def test_a_wide_kernel_takes_well_under_a_second():
+    data = cyclic.sample(200, seed=0)
+    network = nets.default(data.rng, 8192)
+    seconds = []
+    for _ in range(5):
+        began = time.perf_counter()
+        empirical.ntk(network, data.x)
+        seconds.append(time.perf_counter() - began)
+    assert min(seconds) < 0.5
+
+
+def bad_calls():
+    network = nets.TwoLayer(np.ones((4, 2)), np.zeros(4), np.ones(4))
+    x, kernel = np.zeros((3, 2)), np.eye(3)
+    yield "x", lambda: empirical.blocks(network, np.zeros(3))
+    yield "x", lambda: empirical.blocks(network, np.full((3, 2), np.nan))
+    yield "z", lambda: empirical.ntk(network, x, np.zeros((3, 1)))
+    yield "rates", lambda: empirical.ntk(network, x, rates=(1.0, 1.0))
+    yield "rates", lambda: empirical.ntk(network, x, rates=(1.0, -1.0, 1.0))
+    yield "first and second", lambda: empirical.alignment(kernel, np.eye(2))
+    yield "first and second", lambda: empirical.alignment(kernel, np.zeros((3, 3)))
+    yield "first and second", lambda: empirical.subspace_alignment(kernel, np.eye(2))
+    yield "kernel", lambda: empirical.eigenbasis(np.ones((2, 3)))
+    yield "kernel", lambda: empirical.eigenbasis(np.array([[1.0, 2.0], [0.0, 1.0]]))
+    yield "kernel", lambda: empirical.eigenbasis(np.full((2, 2), np.inf))
+    yield "values", lambda: empirical.energy(np.array([1.0, 2.0]))
+    yield "values", lambda: empirical.energy(np.zeros(3))
+    yield "threshold", lambda: empirical.modes_for(np.array([2.0, 1.0]), 0.0)
+    yield "threshold", lambda: empirical.modes_for(np.array([2.0, 1.0]), 1.5)
+    yield "at_least", lambda: empirical.mode_rule(np.array([2.0, 1.0]), at_least=0)
+
+
+@pytest.mark.parametrize(("name", "call"), list(bad_calls()))
+def test_bad_input_names_the_argument(name, call):
+    with pytest.raises(ValueError, match=name):
+        call()
