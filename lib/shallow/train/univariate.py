@@ -18,7 +18,10 @@ import numpy as np
 
 from shallow.nets import ALL, TwoLayer
 
-_BINS = 4096
+_BINS = 16384  # in the range of the points
+_ALL_BINS = _BINS + 5
+_MARGIN = 1 / 64  # of a bin
+_TINY = 2.0**-900
 
 
 class Diverged(ArithmeticError):
@@ -112,30 +115,28 @@ def train(
     n, m = len(x), network.width
     order = np.argsort(x, kind="stable")
     points = np.empty(0) if grid is None else _check_grid(grid)
-    w, b, v = (a.copy() for a in (network.W[:, 0], network.b, network.v))
-    neurons = np.argsort(w < 0, kind="stable")  # by sign of w, so that the branch on it predicts
-    parameters = np.ascontiguousarray(np.stack([w, b, v])[:, neurons])
+    parameters = np.stack([network.W[:, 0], network.b, network.v])
     R = len(records)
     loss, outputs, slopes = np.empty(R), np.empty((R, n)), np.empty((R, n))
     predictions = np.empty((R, len(points)))
     snapshots = np.empty((R if keep_parameters else 0, 3, m))
     gradients = np.zeros((epochs if keep_gradients else 0, n), dtype=np.int8)
-    scale = 1.0 if reduction == "sum" else 1.0 / n
+    scale = 1.0 if reduction == "sum" else 1.0 / n  # the mean with step eta is the sum with step eta / n
     zero_epoch, bad_epoch = _descend(
-        x[order], y[order], parameters, step * np.asarray(rates, dtype=float), decay * step, agop / n, scale, epochs,
-        records, points, loss, outputs, slopes, predictions, snapshots, gradients,
+        x[order], y[order], parameters, step * scale * np.asarray(rates, dtype=float), decay * step * (np.asarray(rates) > 0),
+        agop / (n * scale), epochs, records, points, loss, outputs, slopes, predictions, snapshots, gradients,
     )  # fmt: skip
     if bad_epoch >= 0:
         raise Diverged(int(bad_epoch))
-    back, unsort = np.argsort(neurons), np.argsort(order)
-    w, b, v = parameters[:, back]
+    unsort = np.argsort(order)
+    w, b, v = parameters
     return Run(
         epochs=records,
         loss=loss * scale,
         outputs=outputs[:, unsort],
         slopes=slopes[:, unsort],
         predictions=None if grid is None else predictions,
-        parameters=snapshots[:, :, back] if keep_parameters else None,
+        parameters=snapshots if keep_parameters else None,
         gradients=gradients[:, unsort] if keep_gradients else None,
         network=replace(network, W=w[:, None], b=b, v=v),
         zero_epoch=None if zero_epoch < 0 else int(zero_epoch),
@@ -145,12 +146,12 @@ def train(
 def evaluate(network: TwoLayer, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """f and f' at ascending points, shape (G,) each; slope 0 at a kink's left side convention of ReLU'(0) = 0.
 
-    Cost: O(m log G + G).
+    Cost: O(m + G).
     """
     points = _check_grid(points)
     parameters = np.stack([network.W[:, 0], network.b, network.v])
     values, slopes = np.empty(len(points)), np.empty(len(points))
-    _evaluate(parameters, points, _bins(points), np.empty((2, len(points) + 1)), values, slopes)
+    _evaluate(parameters, points, _locator(points), values, slopes)
     return values, slopes
 
 
@@ -195,133 +196,196 @@ def _check_options(step, epochs, records, rates, agop, decay, reduction) -> np.n
 
 
 # Compiled part.  Every compiled function lives in this file because numba's cache does not notice changed callees.
+#
+# Conventions.  x is sorted.  A neuron with w >= 0 is active on a suffix i >= j of the points, one with w < 0 on a prefix
+# i < j.  Its *row* is j or n + 1 + j: rows 0..n are suffixes, rows n + 1..2n + 1 prefixes.  Tables of pairs are flat, so
+# that both numbers of a row share a cache line.  Unsigned indices spare numba's test for negative ones.  Sums are taken in
+# the order in which they are written; nothing allows the compiler to reorder them, so that results do not depend on the
+# vector width of the processor.
+
+_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+_index, _small = numba.uint64, numba.int32
 
 
-@numba.njit(cache=True, nogil=True)
-def _bins(x):
-    """For each of `_BINS` equal bins of [x_0, x_end], the first point right of its left edge; one more bin outside each end."""
-    table = np.empty(_BINS + 3, dtype=np.int64)
-    low, span = x[0], x[-1] - x[0]
+@_compiled
+def _locator(x):
+    """Table from the bin of a kink -b/w to the row of its neuron, with the origin and the number of bins per unit length.
+
+    The bins cover the range of x and two more bin widths on each side.  The first half of the table is for w >= 0, the
+    second for w < 0, the last entry for tiny |w|.  An entry is negative, -1 - (lower bound of j), when a point lies in the
+    bin or within `_MARGIN` of it: there the predicate w x + b > 0 has to be evaluated.  In all other bins its outcome is
+    certain, since the rounded quotient and the rounded predicate shift a kink by no more than some 2**-52 max|x|.
+    """
+    n = x.size
+    span = x[n - 1] - x[0] if x[n - 1] > x[0] else 1.0
+    reach = max(abs(x[0]), abs(x[n - 1]))
+    margin = _MARGIN if 2.0**-100 < reach < 2.0**20 * span else np.inf
+    scale = _BINS / span
+    origin = x[0] - 2.0 / scale
+    table = np.empty(2 * _ALL_BINS + 1, dtype=np.int32)
     i = 0
-    table[0] = 0
-    for k in range(_BINS + 1):
-        edge = low + span * k / _BINS
-        while i < len(x) and x[i] < edge:
+    for k in range(_ALL_BINS):
+        while i < n and (x[i] - origin) * scale + margin < k:
             i += 1
-        table[k + 1] = i
-    table[_BINS + 2] = len(x)
-    return table
+        certain = i == n or (x[i] - origin) * scale - margin >= k + 1
+        table[k] = i if certain else -1 - i
+        table[_ALL_BINS + k] = n + 1 + i if certain else -1 - i
+    table[2 * _ALL_BINS] = -1
+    return table, origin, scale
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
-def _breakpoint(w, b, x, table, low, bins_per_unit):
-    """First index of the active suffix (w >= 0), or the end of the active prefix (w < 0)."""
-    n = len(x)
-    guess = 0
-    if w != 0.0:
-        bin_ = (-b / w - low) * bins_per_unit
-        if bin_ > -1.0:
-            guess = table[int(min(bin_, _BINS + 0.5)) + 1] if bin_ >= 0.0 else 0
-    if w >= 0.0:
-        while guess > 0 and w * x[guess - 1] + b > 0.0:
-            guess -= 1
-        while guess < n and not (w * x[guess] + b > 0.0):
-            guess += 1
-    else:
-        while guess > 0 and not (w * x[guess - 1] + b > 0.0):
-            guess -= 1
-        while guess < n and w * x[guess] + b > 0.0:
-            guess += 1
-    return guess
+@_compiled
+def _row(w, b, x, guess):
+    """Row of one neuron by the predicate itself, starting from a guess of j."""
+    n, j = x.size, guess
+    suffix = w >= 0.0
+    while j > 0 and (w * x[j - 1] + b > 0.0) == suffix:
+        j -= 1
+    while j < n and (w * x[j] + b > 0.0) != suffix:
+        j += 1
+    return j if suffix else n + 1 + j
 
 
-@numba.njit(cache=True, nogil=True)
-def _scale(x):
-    span = x[-1] - x[0]
-    return _BINS / span if span > 0.0 else 0.0
+@_compiled
+def _locate(parameters, x, locator, bins, rows):
+    """Rows of all neurons."""
+    w, b = parameters[0], parameters[1]
+    table, origin, scale = locator
+    last = _ALL_BINS - 1.0
+    for k in range(rows.size):
+        position = (-b[k] / w[k] - origin) * scale
+        position = position if position > 0.0 else 0.0
+        position = position if position < last else last
+        bin_ = _small(position) + (_small(0) if w[k] >= 0.0 else _small(_ALL_BINS))
+        bins[k] = bin_ if abs(w[k]) > _TINY else _small(2 * _ALL_BINS)
+    lowest = _small(0)
+    for k in range(rows.size):
+        row = table[_index(bins[k])]
+        rows[k] = row
+        lowest |= row
+    if lowest < 0:
+        for k in range(rows.size):
+            if rows[k] < 0:
+                rows[k] = _row(w[k], b[k], x, -1 - np.int64(rows[k]))
 
 
-@numba.njit(cache=True, nogil=True)
-def _forward(parameters, x, table, jumps, breaks, values, slopes):
-    """f and f' at sorted x; leaves the breakpoint of every neuron in `breaks`."""
+@_compiled
+def _outputs(parameters, rows, x, jumps, values, slopes):
+    """f and f' at the points: the linear pieces v (w x + b) of the neurons, summed over suffixes and prefixes."""
+    n = x.size
     w, b, v = parameters[0], parameters[1], parameters[2]
-    low, bins_per_unit = x[0], _scale(x)
     jumps[:] = 0.0
+    for k in range(rows.size):
+        at = _index(2) * _index(rows[k])
+        slope, intercept = jumps[at] + v[k] * w[k], jumps[at + _index(1)] + v[k] * b[k]
+        jumps[at], jumps[at + _index(1)] = slope, intercept
     slope = intercept = 0.0
-    for k in range(w.size):
-        j = _breakpoint(w[k], b[k], x, table, low, bins_per_unit)
-        breaks[k] = j
-        ds, dc = v[k] * w[k], v[k] * b[k]
-        if w[k] >= 0.0:
-            jumps[0, j] += ds
-            jumps[1, j] += dc
-        else:
-            slope += ds
-            intercept += dc
-            jumps[0, j] -= ds
-            jumps[1, j] -= dc
-    for i in range(x.size):
-        slope += jumps[0, i]
-        intercept += jumps[1, i]
-        values[i] = slope * x[i] + intercept
-        slopes[i] = slope
+    for i in range(n - 1, -1, -1):
+        slope += jumps[2 * (n + 2 + i)]
+        intercept += jumps[2 * (n + 2 + i) + 1]
+        slopes[i], values[i] = slope, intercept
+    slope = intercept = 0.0
+    for i in range(n):
+        slope += jumps[2 * i]
+        intercept += jumps[2 * i + 1]
+        total = slopes[i] + slope
+        slopes[i], values[i] = total, total * x[i] + (values[i] + intercept)
 
 
-@numba.njit(cache=True, nogil=True)
-def _evaluate(parameters, x, table, jumps, values, slopes):
-    _forward(parameters, x, table, jumps, np.empty(parameters.shape[1], dtype=np.int64), values, slopes)
+@_compiled
+def _gradients(x, y, values, slopes, penalty, sums):
+    """Hinge loss; for every row the sums of dL/df and of x dL/df + 2 penalty f' over its active points."""
+    n = x.size
+    hinge = g0 = g1 = 0.0
+    for i in range(n):
+        margin = 1.0 - y[i] * values[i]
+        hinge += margin if not margin <= 0.0 else 0.0  # NaN goes in
+        g = -y[i] if margin > 0.0 else 0.0
+        g0 += g
+        g1 += g * x[i] + 2.0 * penalty * slopes[i]
+        sums[2 * (n + 2 + i)], sums[2 * (n + 2 + i) + 1] = g0, g1
+    for i in range(n + 1):
+        sums[2 * i] = g0 - sums[2 * (n + 1 + i)]
+        sums[2 * i + 1] = g1 - sums[2 * (n + 1 + i) + 1]
+    return hinge
 
 
-@numba.njit(cache=True, nogil=True)
+@_compiled
+def _step(parameters, rows, sums, pairs, steps, keep):
+    """One step of gradient descent; all groups move from their old values."""
+    w, b, v = parameters[0], parameters[1], parameters[2]
+    for k in range(rows.size):
+        at = _index(2) * _index(rows[k])
+        g0, g1 = sums[at], sums[at + _index(1)]
+        pairs[2 * k], pairs[2 * k + 1] = g0, g1
+    step_v, step_w, step_b = steps[0], steps[1], steps[2]
+    keep_v, keep_w, keep_b = keep[0], keep[1], keep[2]
+    for k in range(rows.size):
+        g0, g1 = pairs[2 * k], pairs[2 * k + 1]
+        wk, bk, vk = w[k], b[k], v[k]
+        v[k] = vk * keep_v - step_v * (wk * g1 + bk * g0)
+        w[k] = wk * keep_w - step_w * vk * g1
+        b[k] = bk * keep_b - step_b * vk * g0
+
+
+@_compiled
+def _evaluate(parameters, points, locator, values, slopes):
+    m = parameters.shape[1]
+    rows = np.empty(m, dtype=np.int32)
+    _locate(parameters, points, locator, np.empty(m, dtype=np.int32), rows)
+    _outputs(parameters, rows, points, np.empty(4 * (points.size + 1)), values, slopes)
+
+
+@_compiled
+def _select(parameters, chosen):
+    selected = np.empty((3, chosen.size))
+    for group in range(3):
+        for k in range(chosen.size):
+            selected[group, k] = parameters[group, chosen[k]]
+    return selected
+
+
+@_compiled
 def _descend(
-    x, y, parameters, steps, shrink, penalty, scale, epochs,
+    x, y, everyone, steps, shrink, penalty, epochs,
     records, points, loss, outputs, slopes, predictions, snapshots, gradients,
 ):  # fmt: skip
     """Train in place; returns the first epoch of zero hinge and that of a non-finite loss, -1 for never."""
-    n, m = x.size, parameters.shape[1]
-    w, b, v = parameters[0], parameters[1], parameters[2]
-    table, jumps, breaks = _bins(x), np.empty((2, n + 1)), np.empty(m, dtype=np.int64)
-    f, slope, g = np.empty(n), np.empty(n), np.empty(n)
-    sums = np.zeros((2, n + 1))
-    if points.size:
-        point_table, point_jumps, point_slopes = _bins(points), np.empty((2, points.size + 1)), np.empty(points.size)
-    still = penalty == 0.0 and shrink == 0.0
-    keep = [1.0 - shrink if steps[group] > 0 else 1.0 for group in range(3)]
+    n, m = x.size, everyone.shape[1]
+    locator = _locator(x)
+    point_locator = _locator(points) if points.size else locator
+    f, slope, point_slopes = np.empty(n), np.empty(n), np.empty(points.size)
+    jumps, sums, pairs = np.empty(4 * (n + 1)), np.zeros(4 * (n + 1)), np.empty(2 * m)
+    bins, rows = np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32)
+    awake, parameters = np.arange(m), everyone.copy()
+    keep, decays = 1.0 - shrink, shrink.any()
     zero_epoch, r = -1, 0
     for epoch in range(epochs + 1):
-        _forward(parameters, x, table, jumps, breaks, f, slope)
-        hinge = 0.0
-        for i in range(n):
-            margin = 1.0 - y[i] * f[i]
-            active = margin > 0.0
-            g[i] = -y[i] * scale if active else 0.0
-            hinge += margin if not margin <= 0.0 else 0.0  # NaN goes in
-            sums[0, i + 1] = sums[0, i] + g[i]
-            sums[1, i + 1] = sums[1, i] + (g[i] * x[i] + 2.0 * penalty * slope[i])
+        _locate(parameters, x, locator, bins, rows)
+        _outputs(parameters, rows, x, jumps, f, slope)
+        hinge = _gradients(x, y, f, slope, penalty, sums)
         if not np.isfinite(hinge):
             return zero_epoch, epoch
         if hinge == 0.0 and zero_epoch < 0:
             zero_epoch = epoch
-        while r < records.size and (records[r] == epoch or (hinge == 0.0 and still)):
-            loss[r], outputs[r], slopes[r] = hinge, f, slope
-            if points.size:
-                _evaluate(parameters, points, point_table, point_jumps, predictions[r], point_slopes)
-            if snapshots.size:
-                snapshots[r] = parameters
-            r += 1
-        if epoch == epochs or (hinge == 0.0 and still):
-            return zero_epoch, -1
+        last = epoch == epochs or (hinge == 0.0 and penalty == 0.0 and not decays)
+        if last or epoch == 0 or (r < records.size and records[r] == epoch):
+            for k in range(awake.size):
+                everyone[:, awake[k]] = parameters[:, k]
+            while r < records.size and (records[r] == epoch or last):
+                loss[r], outputs[r], slopes[r] = hinge, f, slope
+                if points.size:
+                    _evaluate(everyone, points, point_locator, predictions[r], point_slopes)
+                if snapshots.size:
+                    snapshots[r] = everyone
+                r += 1
+            if last:
+                return zero_epoch, -1
+            if not decays:  # a neuron that is active at no point never moves again
+                alive = np.nonzero((rows != n) & (rows != n + 1))[0]
+                awake, parameters, rows = awake[alive], _select(parameters, alive), rows[alive]
         if gradients.size:
             for i in range(n):
-                gradients[epoch, i] = 0 if g[i] == 0.0 else (1 if g[i] > 0.0 else -1)
-        for k in range(m):
-            j = breaks[k]
-            if w[k] >= 0.0:
-                g0, g1 = sums[0, n] - sums[0, j], sums[1, n] - sums[1, j]
-            else:
-                g0, g1 = sums[0, j], sums[1, j]
-            wk, bk, vk = w[k], b[k], v[k]
-            v[k] = vk * keep[0] - steps[0] * (wk * g1 + bk * g0)
-            w[k] = wk * keep[1] - steps[1] * vk * g1
-            b[k] = bk * keep[2] - steps[2] * vk * g0
+                gradients[epoch, i] = np.int8(-y[i]) if 1.0 - y[i] * f[i] > 0.0 else np.int8(0)
+        _step(parameters, rows, sums, pairs, steps, keep)
     return zero_epoch, -1
