@@ -6,8 +6,8 @@ without pictures and widgets, with fixed ids, so that a change of a number is re
     python tests/references.py [book/chapter.md ...]
 
 executes chapters and rewrites their references and, with them, the verdicts in `book/claims/` (the environment
-variable SHALLOW_LEDGER=update tells the ledger to accept what it measures).  The test run executes the chapters
-once more, without that variable, and compares every cell.
+variable SHALLOW_LEDGER=update tells the ledger to accept what it measures), then the pages that show all verdicts.
+The test run executes everything once more, without that variable, and compares every cell.
 """
 
 import os
@@ -18,6 +18,7 @@ import jupytext
 import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from tqdm import tqdm
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -48,8 +49,9 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 def comparable(outputs: list[NotebookNode]) -> list[NotebookNode]:
     """The part of a cell's outputs that two runs must share.
 
-    Left out: pictures, widgets with their placeholder text (their names are random), and standard error, where
-    progress bars and warnings go.  What rests on a picture is printed beside it.
+    Left out: pictures, widgets with their placeholder text (their names are random), HTML beside a plain text that is more
+    than the name of an <object>, and standard error, where progress bars and warnings go.  What rests on a picture is
+    printed beside it.
     """
     kept = []
     for output in outputs:
@@ -59,7 +61,9 @@ def comparable(outputs: list[NotebookNode]) -> list[NotebookNode]:
         if "data" in output:
             if "application/vnd.jupyter.widget-view+json" in output.data:
                 continue
-            output.data = {kind: value for kind, value in output.data.items() if not kind.startswith("image/")}
+            in_words = not output.data.get("text/plain", "<").startswith("<")
+            left_out = ("image/", "text/html") if in_words else ("image/",)
+            output.data = {kind: value for kind, value in output.data.items() if not kind.startswith(left_out)}
             output.metadata = NotebookNode()
             if not output.data:
                 continue
@@ -117,10 +121,23 @@ def merge(chapter: Path, folder: Path = REFERENCE) -> NotebookNode:
     return notebook
 
 
+def ledger() -> list[bytes]:
+    """The ledger as it stands."""
+    return [path.read_bytes() for path in sorted((BOOK / "claims").glob("*.yml"))]
+
+
+def has_ledger(chapter: Path) -> bool:
+    """Whether a page decides claims; the others show what was decided."""
+    return (chapter.parent / "claims" / f"{chapter.stem}.yml").exists()
+
+
 def main(names: list[str]) -> None:
-    """Execute the named chapters, or all, and rewrite their references."""
+    """Execute the named chapters, or all, then the pages without a ledger; rewrite their references."""
     REFERENCE.mkdir(exist_ok=True)
-    for chapter in [Path(name).resolve() for name in names] or chapters():
+    deciding = [page for page in chapters() if has_ledger(page)]
+    showing = [page for page in chapters() if not has_ledger(page)]
+    chosen = [Path(name).resolve() for name in names] or deciding
+    for chapter in dict.fromkeys([*chosen, *showing]):
         print(f"{chapter.name} ...", flush=True)
         reference = execute(chapter, update_ledger=True)
         nbformat.write(reference, reference_of(chapter))
