@@ -1,0 +1,181 @@
+"""The page of claims in a browser: filters, groupings, addresses, links, and the table without any script."""
+
+from urllib.parse import urldefrag, urljoin
+
+import pytest
+from playwright.sync_api import Page, expect
+from shallow import claims
+
+ROWS = claims.everything()
+PHONE = {"width": 390, "height": 844}
+
+
+def visible(page: Page) -> list[str]:
+    """Ids of the claims that are shown, in their order on the page."""
+    return [row.get_attribute("id").upper() for row in page.locator("#ledger tr[data-verdict]:visible").all()]
+
+
+def ids(**wanted: str) -> list[str]:
+    """Ids of the claims with these values, in the order of the book."""
+    return [row.id for row in ROWS if all(getattr(row, field) == value for field, value in wanted.items())]
+
+
+@pytest.fixture
+def ledger(page, site) -> Page:
+    """The page of claims, its filters ready."""
+    page.goto(f"{site}/book/claims.html")
+    page.locator(".ledger-filters").wait_for()
+    return page
+
+
+def test_all_claims_are_there(ledger):
+    assert visible(ledger) == [row.id for row in ROWS]
+    expect(ledger.locator(".ledger-filters output")).to_have_text(f"{len(ROWS)} of {len(ROWS)} claims")
+
+
+@pytest.mark.parametrize(("field", "value"), [("chapter", "localization"), ("rank", "headline"), ("kind", "theorem")])
+def test_one_filter(ledger, field, value):
+    ledger.locator(f".ledger-filters [name={field}]").select_option(value)
+    assert visible(ledger) == ids(**{field: value}) != []
+    expect(ledger.locator(".ledger-filters output")).to_have_text(f"{len(visible(ledger))} of {len(ROWS)} claims")
+    assert ledger.evaluate("location.hash") == f"#{field}={value}"
+
+
+def test_filter_by_verdict(ledger):
+    for verdict in claims.VERDICTS:
+        ledger.locator(".ledger-filters [name=verdict]").select_option(verdict)
+        assert visible(ledger) == ids(verdict=verdict)
+
+
+def test_filters_and_words_combine_and_clear(ledger):
+    ledger.locator(".ledger-filters [name=rank]").select_option("headline")
+    ledger.locator(".ledger-filters [name=text]").fill("undersampling CURVES")
+    found = visible(ledger)
+    assert found and set(found) < set(ids(rank="headline"))
+    assert all("undersampling" in ledger.locator(f"#{id.lower()}").inner_text().lower() for id in found)
+    ledger.locator(".ledger-filters [type=reset]").click()
+    expect(ledger.locator(".ledger-filters output")).to_have_text(f"{len(ROWS)} of {len(ROWS)} claims")
+    assert ledger.evaluate("location.hash") == ""
+
+
+def test_nothing_found_is_said(ledger):
+    ledger.locator(".ledger-filters [name=text]").fill("no claim has these words")
+    assert visible(ledger) == []
+    expect(ledger.locator(".ledger-filters output")).to_have_text(f"0 of {len(ROWS)} claims")
+    assert ledger.locator("#ledger .ledger-group:visible").count() == 0
+
+
+def test_an_address_holds_a_view(page, site, log):
+    page.goto(f"{site}/book/claims.html#chapter=heavy_tails&rank=headline&text=adam")
+    page.locator(".ledger-filters").wait_for()
+    shown = visible(page)
+    assert shown and set(shown) < set(ids(chapter="heavy_tails", rank="headline"))
+    page.evaluate("location.hash = '#kind=table'")
+    expect(page.locator(".ledger-filters [name=kind]")).to_have_value("table")
+    assert visible(page) == ids(kind="table")
+    page.evaluate("location.hash = '#kind=nonsense&unknown=1'")
+    expect(page.locator(".ledger-filters output")).to_have_text(f"{len(ROWS)} of {len(ROWS)} claims")
+    assert log.clean(), log
+
+
+@pytest.mark.parametrize("field", ["rank", "kind", "verdict"])
+def test_grouping_there_and_back(ledger, field):
+    before = ledger.locator("#ledger").inner_text()
+    group = ledger.locator(".ledger-filters [name=group]")
+    group.select_option(field)
+    values = {"rank": claims.RANKS, "verdict": claims.VERDICTS}.get(field)
+    if values:
+        heads = ledger.locator("#ledger .ledger-group:visible span").all_inner_texts()
+        assert heads == [value for value in values if ids(**{field: value})]
+        assert visible(ledger) == [id for value in values for id in ids(**{field: value})]
+    assert sorted(visible(ledger)) == sorted(row.id for row in ROWS)
+    group.select_option("chapter")
+    assert ledger.locator("#ledger").inner_text() == before
+
+
+def test_an_address_of_a_row_shows_it(page, site):
+    page.goto(f"{site}/book/claims.html#lo-61")
+    expect(page.locator("#lo-61")).to_be_in_viewport()
+    page.goto(f"{site}/book/claims.html#heavy_tails")
+    expect(page.locator("#heavy_tails")).to_be_in_viewport()
+
+
+def test_a_row_hidden_by_a_filter_appears_when_its_address_is_followed(ledger):
+    ledger.locator(".ledger-filters [name=chapter]").select_option("cyclic_labels")
+    ledger.evaluate("location.hash = '#lo-61'")
+    expect(ledger.locator("#lo-61")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("name", ["claims", "index", "cyclic_labels"])
+def test_links_of_the_ledger_resolve(page, site, name):
+    """Every link inside the ledger's tables, cards and boxes leads to a page and to a place on it."""
+    page.goto(f"{site}/book/{name}.html")
+    links = page.locator("[class^=ledger] a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
+    assert links
+    pages: dict[str, set[str]] = {}
+    for address, place in {tuple(urldefrag(urljoin(page.url, link))) for link in links}:
+        if address not in pages:
+            assert page.request.get(address).ok, address
+            page.goto(address)
+            pages[address] = set(page.locator("[id]").evaluate_all("nodes => nodes.map(node => node.id)"))
+        assert place in pages[address], f"{address} has no #{place}"
+
+
+def test_decided_claims_lead_to_their_cells(ledger):
+    for row in ROWS:
+        if row.cell:
+            link = ledger.locator(f"#{row.id.lower()} a.ledger-id")
+            assert link.get_attribute("href") == f"{row.chapter}.html#{row.cell}"
+
+
+def test_the_rule_unfolds(ledger):
+    row = next(row for row in ROWS if row.rank == "headline")
+    details = ledger.locator(f"#{row.id.lower()} details")
+    expect(details.locator("dl")).to_be_hidden()
+    details.locator("summary").click()
+    expect(details.locator("dl")).to_contain_text(row.test)
+
+
+def test_without_scripts_the_table_is_complete(browser, site):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site}/book/claims.html")
+    assert page.locator(".ledger-filters").count() == 0
+    assert page.locator("#ledger tr[data-verdict]").count() == len(ROWS)
+    expect(page.locator(f"#{ROWS[-1].id.lower()}")).to_contain_text(ROWS[-1].verdict)
+    context.close()
+
+
+def test_on_a_phone_the_table_fits(ledger):
+    ledger.set_viewport_size(PHONE)
+    first = ledger.locator("#ledger tr[data-verdict]").first
+    for cell in first.locator("td").all():
+        box = cell.bounding_box()
+        assert box["width"] > 250 and box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
+    assert ledger.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_the_ground(ledger, scheme):
+    """Outputs follow the page's colours in both modes."""
+    ledger.evaluate("scheme => { document.documentElement.dataset.theme = scheme; }", scheme)
+    colours = ledger.locator("#ledger td").first.evaluate(
+        """node => {
+          const shade = (colour) => Math.max(...colour.match(/[\\d.]+/g).slice(0, 3));
+          let ground = node;
+          while (/, 0\\)|transparent/.test(getComputedStyle(ground).backgroundColor)) ground = ground.parentElement;
+          return [shade(getComputedStyle(node).color), shade(getComputedStyle(ground).backgroundColor)];
+        }"""
+    )
+    assert abs(colours[0] - colours[1]) > 120, colours
+
+
+def test_printed_verdicts_keep_their_word(ledger):
+    ledger.emulate_media(media="print")
+    badge = ledger.locator("#ledger .ledger-badge").first
+    assert badge.evaluate("node => getComputedStyle(node).color") == "rgb(0, 0, 0)"
+    expect(badge).to_contain_text(ROWS[0].verdict)
+
+
+def test_the_page_is_of_modest_weight(page, site):
+    assert len(page.request.get(f"{site}/book/claims.html").body()) < 1_500_000
