@@ -58,8 +58,8 @@ def ntk(
 ) -> np.ndarray:
     r"""Tangent kernel $\sum_g r_g J_g(x) J_g(z)^\top$ with the rates r of the groups (v, W, b); shape (n, n').
 
-    With all rates 1 it is the plain kernel; with ``nets.ANTISYMMETRIC`` the kernel of the antisymmetric network from its
-    folded form.
+    With all rates 1 it is the plain kernel; with ``nets.ANTISYMMETRIC`` the kernel of the antisymmetric network from
+    its folded form.
     """
     if len(rates) != 3 or not all(np.isfinite(rate) and rate >= 0 for rate in rates):
         raise ValueError(f"rates must be three non-negative numbers for (v, W, b), got {rates}")
@@ -67,7 +67,7 @@ def ntk(
 
 
 def conjugate(network: TwoLayer, x: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
-    r"""Conjugate kernel $\sum_k \mathrm{ReLU}(w_k x + b_k)\,\mathrm{ReLU}(w_k z + b_k)$: the part of v alone; shape (n, n')."""
+    r"""Conjugate kernel $\sum_k \mathrm{ReLU}(w_k x + b_k)\,\mathrm{ReLU}(w_k z + b_k)$, the part of v; shape (n, n')."""
     return blocks(network, x, z).output
 
 
@@ -83,7 +83,7 @@ def alignment(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def subspace_alignment(first: np.ndarray, second: np.ndarray) -> float:
-    r"""Mean squared cosine $\|U^\top V\|_F^2 / k$ between the spans of orthonormal columns U, V of shape (n, k), in [0, 1].
+    r"""Mean squared cosine $\|U^\top V\|_F^2 / k$ of the spans of orthonormal columns U, V of shape (n, k), in [0, 1].
 
     Two random subspaces have k/n on average.
     """
@@ -94,7 +94,7 @@ def subspace_alignment(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def without(kernel: np.ndarray, functions: np.ndarray) -> np.ndarray:
-    r"""$P K P$ with P the projection orthogonal to the columns of `functions`, shape (n, k): what K is beyond their span."""
+    r"""What K is beyond the span of the columns of `functions` (n, k): $P K P$ with P the projection orthogonal to it."""
     basis = np.linalg.qr(np.asarray(functions, dtype=float))[0]
     rows = kernel - basis @ (basis.T @ kernel)
     return rows - (rows @ basis) @ basis.T
@@ -116,7 +116,7 @@ def eigenbasis(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def energy(values: np.ndarray) -> np.ndarray:
-    r"""Cumulative share of the trace $E(k) = \sum_{i \le k} \lambda_i / \sum_i \lambda_i$ for descending values, shape (n,)."""
+    r"""Cumulative share of the trace $E(k) = \sum_{i \le k} \lambda_i / \sum_i \lambda_i$, values descending (n,) -> (n,)."""
     values = np.asarray(values, dtype=float)
     if values.ndim != 1 or not len(values) or (np.diff(values) > 0).any() or values.sum() <= 0:
         raise ValueError(f"values must be a descending vector with a positive sum, got shape {values.shape}")

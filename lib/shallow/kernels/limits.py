@@ -64,7 +64,7 @@ def gaussian(x: np.ndarray, z: np.ndarray | None = None) -> Parts:
 
 
 class Spectrum(NamedTuple):
-    """Eigenvalues (count,) of a kernel on an interval, and its eigenfunctions (nodes, count) with quadrature weights."""
+    """Eigenvalues (count,) of a kernel on an interval, and eigenfunctions (nodes, count) with quadrature weights."""
 
     values: np.ndarray
     functions: np.ndarray
@@ -75,7 +75,7 @@ class Spectrum(NamedTuple):
 def spectrum(
     kernel: Callable[[np.ndarray], np.ndarray], count: int, *, low: float = -0.5, high: float = 0.5, nodes: int = 400
 ) -> Spectrum:
-    r"""Leading eigenpairs of $\xi \mapsto \frac{1}{|I|} \int_I k(\cdot, z)\,\xi(z)\,dz$ on $I = [low, high]$, by quadrature.
+    r"""Leading eigenpairs of $\xi \mapsto \frac{1}{|I|} \int_I k(\cdot, z)\,\xi(z)\,dz$ on $I = [low, high]$.
 
     The eigenvalues are those of $\frac1n K$ for many uniform inputs; the functions have mean square 1 on the interval.
 
@@ -96,7 +96,7 @@ def spectrum(
 
 
 def beam_eigenvalues(count: int) -> np.ndarray:
-    r"""$1 / (8 \kappa_j^4)$ for the roots $\kappa_1 < \kappa_2 < \dots$ of $\cos\kappa \cosh\kappa = 1$, shape (count,).
+    r"""$1 / (8 \kappa_j^4)$ for the roots $0 < \kappa_1 < \kappa_2 < \dots$ of $\cos\kappa \cosh\kappa = 1$; (count,).
 
     The spectrum on an interval of length one of :func:`uniform`'s C beyond the affine functions, where it is the
     inverse of $8\,d^4/dx^4$ with free ends: the modes of a vibrating beam.  They sum to 1/3360.
