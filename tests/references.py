@@ -18,7 +18,6 @@ import jupytext
 import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
-from tqdm import tqdm
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -49,9 +48,9 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 def comparable(outputs: list[NotebookNode]) -> list[NotebookNode]:
     """The part of a cell's outputs that two runs must share.
 
-    Left out: pictures, widgets with their placeholder text (their names are random), HTML beside a plain text that is more
-    than the name of an <object>, and standard error, where progress bars and warnings go.  What rests on a picture is
-    printed beside it.
+    Left out: pictures, widgets with their placeholder text (their names are random), HTML beside a plain text that says
+    more than <an object>, and standard error, where progress bars and warnings go.  What rests on a picture is printed
+    beside it.
     """
     kept = []
     for output in outputs:
@@ -139,7 +138,10 @@ def main(names: list[str]) -> None:
     chosen = [Path(name).resolve() for name in names] or deciding
     for chapter in dict.fromkeys([*chosen, *showing]):
         print(f"{chapter.name} ...", flush=True)
+        before = ledger()
         reference = execute(chapter, update_ledger=True)
+        if ledger() != before:  # the card at the chapter's head has counted the old verdicts
+            reference = execute(chapter)
         nbformat.write(reference, reference_of(chapter))
         print(f"{chapter.name}: {len(reference.cells)} cells -> {reference_of(chapter).relative_to(ROOT)}")
 
