@@ -3,7 +3,7 @@
 A chapter calls `use()` once and then draws with matplotlib as usual.  Colours are named by what they mean
 (`COLOURS["train"]`), come from Okabe and Ito's palette, which stays distinct under the common kinds of colour
 blindness, and never carry a meaning alone: line styles, markers or labels repeat it for grey printing.
-Every helper draws on the axes that it is given and returns the artists a chapter may want to adjust.
+Every helper draws on the axes that it is given and returns nothing, so that a cell may end with it.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from IPython.display import Markdown
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection, QuadMesh
 from matplotlib.colors import LogNorm, Normalize
-from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 STYLE = "shallow.book"
@@ -76,29 +74,24 @@ def mode_styles(count: int) -> list[dict]:
     return [{"color": tuple(shades[k]), "linestyle": _DASHES[k % len(_DASHES)]} for k in range(count)]
 
 
-def losses(
-    ax: Axes, epochs: ArrayLike, train: ArrayLike, test: ArrayLike, *, log: bool = False
-) -> list[Line2D]:
+def losses(ax: Axes, epochs: ArrayLike, train: ArrayLike, test: ArrayLike, *, log: bool = False) -> None:
     """Training (solid) and test loss (dashed) against the epoch; all three of shape (records,).
 
     The test curve lies on top: it is the one whose bumps a reader looks for.
     """
     epochs, train, test = _same_length(epochs=epochs, train=train, test=test)
-    lines = [
-        *ax.plot(epochs, train, color=COLOURS["train"], linestyle="-", label="training loss"),
-        *ax.plot(epochs, test, color=COLOURS["test"], linestyle="--", label="test loss"),
-    ]
+    ax.plot(epochs, train, color=COLOURS["train"], linestyle="-", label="training loss")
+    ax.plot(epochs, test, color=COLOURS["test"], linestyle="--", label="test loss")
     if log:
         ax.set_yscale("log")
     ax.set(xlabel="epoch", ylabel="loss")
     ax.legend()
-    return lines
 
 
 def heatmap(
     ax: Axes, values: ArrayLike, x: ArrayLike, y: ArrayLike, label: str, *,
     log: bool = False, low: float | None = None, high: float | None = None,
-) -> QuadMesh:
+) -> None:
     """Values (len(y), len(x)) as colours, with a colour bar named `label`; missing values stay grey.
 
     `log` scales the colours logarithmically and leaves values <= 0 grey as well; `low` and `high` fix the
@@ -113,18 +106,16 @@ def heatmap(
     ax.set_facecolor("#C9C9C9")
     ax.grid(False)
     ax.figure.colorbar(mesh, ax=ax, label=label, pad=0.02)
-    return mesh
 
 
 def fan(
     ax: Axes, x: ArrayLike, median: ArrayLike, low: ArrayLike, high: ArrayLike, *,
     label: str | None = None, colour: str = COLOURS["live"], linestyle: str = "-",
-) -> tuple[Line2D, PolyCollection]:
+) -> None:
     """A curve within its band: the line `median`, the region from `low` to `high` shaded; all (points,)."""
     x, median, low, high = _same_length(x=x, median=median, low=low, high=high)
-    band = ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
-    (line,) = ax.plot(x, median, color=colour, linestyle=linestyle, label=label)
-    return line, band
+    ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+    ax.plot(x, median, color=colour, linestyle=linestyle, label=label)
 
 
 def clusters(ax: Axes, periods: int, *, ticks: bool = True) -> None:
@@ -145,21 +136,19 @@ def clusters(ax: Axes, periods: int, *, ticks: bool = True) -> None:
     ax.grid(False, axis="x")
 
 
-def sample(ax: Axes, x: ArrayLike, y: ArrayLike, *, height: ArrayLike | None = None) -> list[Line2D]:
+def sample(ax: Axes, x: ArrayLike, y: ArrayLike, *, height: ArrayLike | None = None) -> None:
     """Training points (points,): triangles up for label +1, down for -1, at their label or at `height`."""
     x, y = _same_length(x=x, y=y)
     height = y if height is None else np.broadcast_to(height, x.shape)
     markers = (("label_plus", "^", y > 0, "label +1"), ("label_minus", "v", y <= 0, "label \N{MINUS SIGN}1"))
-    return [
+    for name, marker, rows, label in markers:
         ax.plot(
             x[rows], height[rows], marker=marker, linestyle="none", color=COLOURS[name],
             markeredgecolor="white", markeredgewidth=0.4, markersize=6, label=label, zorder=3,
-        )[0]
-        for name, marker, rows, label in markers
-    ]
+        )
 
 
-def spectrum(ax: Axes, values: ArrayLike, *, label: str | None = None, top: int = 0, **style) -> Line2D:
+def spectrum(ax: Axes, values: ArrayLike, *, label: str | None = None, top: int = 0, **style) -> None:
     """Eigenvalues (count,) in descending order against their rank, log-log; the first `top` are ringed.
 
     Values <= 0 (round-off of a singular matrix) cannot be drawn and are left out; ranks are kept.
@@ -169,14 +158,13 @@ def spectrum(ax: Axes, values: ArrayLike, *, label: str | None = None, top: int 
         raise ValueError(f"values must be a non-empty vector of eigenvalues, got shape {values.shape}")
     ranks, shown = np.arange(1, len(values) + 1), values > 0
     style = {"marker": "o", "markersize": 3.5, "linewidth": 1.0} | style
-    (line,) = ax.loglog(ranks[shown], values[shown], label=label, **style)
+    ax.loglog(ranks[shown], values[shown], label=label, **style)
     if top:
         ax.loglog(
             ranks[:top], values[:top], "o", markersize=9, markerfacecolor="none",
             markeredgecolor=COLOURS["test"], label=f"first {top}",
         )
     ax.set(xlabel="rank of the eigenvalue", ylabel="eigenvalue")
-    return line
 
 
 def intervals(ax: Axes, names: Sequence[str], found: Sequence, *, threshold: float | None = None) -> None:

@@ -77,7 +77,8 @@ def test_mode_styles_grow_lighter():
 
 
 def test_losses(ax):
-    train, test = figures.losses(ax, [0, 10, 20], [3, 2, 1], [3, 1, 2], log=True)
+    figures.losses(ax, [0, 10, 20], [3, 2, 1], [3, 1, 2], log=True)
+    train, test = ax.lines
     assert list(train.get_ydata()) == [3, 2, 1]
     assert list(test.get_ydata()) == [3, 1, 2]
     assert train.get_linestyle() != test.get_linestyle()
@@ -89,7 +90,8 @@ def test_losses(ax):
 def test_heatmap_puts_every_value_at_its_place(ax):
     values = np.arange(1.0, 7.0).reshape(2, 3)
     values[0, 1] = np.nan
-    mesh = figures.heatmap(ax, values, x=[10, 20, 30], y=[0, 500], label="variance", log=True, low=1, high=10)
+    figures.heatmap(ax, values, x=[10, 20, 30], y=[0, 500], label="variance", log=True, low=1, high=10)
+    (mesh,) = ax.collections
     edges = mesh.get_coordinates()
     shown = mesh.get_array().reshape(2, 3)
     assert np.array_equal(shown.mask, np.isnan(values))
@@ -105,12 +107,13 @@ def test_heatmap_puts_every_value_at_its_place(ax):
 
 
 def test_logarithmic_heatmap_leaves_zeros_out(ax):
-    mesh = figures.heatmap(ax, [[0.0, 1.0]], x=[0, 1], y=[0], label="loss", log=True)
-    assert mesh.get_array().mask.ravel().tolist() == [True, False]
+    figures.heatmap(ax, [[0.0, 1.0]], x=[0, 1], y=[0], label="loss", log=True)
+    assert ax.collections[0].get_array().mask.ravel().tolist() == [True, False]
 
 
 def test_fan_encloses_its_curve(ax):
-    line, band = figures.fan(ax, [0, 1, 2], [1, 2, 3], [0, 1, 2], [2, 3, 5], label="loss")
+    figures.fan(ax, [0, 1, 2], [1, 2, 3], [0, 1, 2], [2, 3, 5], label="loss")
+    (line,), (band,) = ax.lines, ax.collections
     assert list(line.get_ydata()) == [1, 2, 3]
     corners = band.get_paths()[0].vertices
     assert {(0.0, 0.0), (1.0, 3.0), (2.0, 5.0), (2.0, 2.0)} <= {tuple(map(float, corner)) for corner in corners}
@@ -129,16 +132,18 @@ def test_clusters_shade_exactly_the_negative_labels(ax, periods):
 
 
 def test_sample_marks_labels_by_shape(ax):
-    plus, minus = figures.sample(ax, [-0.4, 0.1, 0.2], [-1, 1, -1])
+    figures.sample(ax, [-0.4, 0.1, 0.2], [-1, 1, -1])
+    plus, minus = ax.lines
     assert plus.get_xydata().tolist() == [[0.1, 1]]
     assert minus.get_xydata().tolist() == [[-0.4, -1], [0.2, -1]]
     assert plus.get_marker() != minus.get_marker()
-    plus, _ = figures.sample(ax, [-0.4, 0.1, 0.2], [-1, 1, -1], height=[5, 6, 7])
-    assert plus.get_ydata().tolist() == [6]
+    figures.sample(ax, [-0.4, 0.1, 0.2], [-1, 1, -1], height=[5, 6, 7])
+    assert ax.lines[2].get_ydata().tolist() == [6]
 
 
 def test_spectrum_keeps_ranks_and_drops_what_a_logarithm_cannot_show(ax):
-    line = figures.spectrum(ax, [1e-3, -1e-17, 4.0, 2.0], top=2)
+    figures.spectrum(ax, [1e-3, -1e-17, 4.0, 2.0], top=2)
+    line = ax.lines[0]
     assert line.get_xdata().tolist() == [1, 2, 3]
     assert line.get_ydata().tolist() == [4.0, 2.0, 1e-3]
     assert ax.lines[1].get_ydata().tolist() == [4.0, 2.0]
