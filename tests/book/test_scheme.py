@@ -85,7 +85,11 @@ def test_reference_is_readable(executed):
 
 @pytest.mark.parametrize(
     ("cell", "old", "new"),
-    [(0, "mean 0.42\\n", "mean 0.43\\n"), (1, "<b>width 512</b>", "<b>width 521</b>"), (2, "with 1 Axes", "with 2 Axes")],
+    [
+        (0, "mean 0.42\\n", "mean 0.43\\n"),
+        (1, "<b>width 512</b>", "<b>width 521</b>"),
+        (2, "with 1 Axes", "with 2 Axes"),
+    ],
     ids=["printed", "html", "figure"],
 )
 def test_tampered_digit_fails_its_own_cell(book, cell, old, new):

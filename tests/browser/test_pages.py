@@ -14,9 +14,11 @@ PAGES = [TOC["root"], *(page["file"] for part in TOC["parts"] for page in part["
 PHONE = {"width": 390, "height": 844}
 
 # The outermost elements that reach beyond the right edge of the window.
-TOO_WIDE = """[...document.querySelectorAll("article *")]
-  .filter(e => e.getBoundingClientRect().right > innerWidth + 1 && e.parentElement.getBoundingClientRect().right <= innerWidth + 1)
-  .map(e => e.outerHTML.slice(0, 200)).slice(0, 5)"""
+TOO_WIDE = """() => {
+  const wide = element => element.getBoundingClientRect().right > innerWidth + 1;
+  const found = [...document.querySelectorAll("article *")].filter(e => wide(e) && !wide(e.parentElement));
+  return found.slice(0, 5).map(e => e.outerHTML.slice(0, 200));
+}"""
 
 every_page = pytest.mark.parametrize("name", PAGES)
 
