@@ -142,7 +142,7 @@ def statements(rows: Sequence[Row]) -> Display:
 def lines(reports: Sequence[Report]) -> Display:
     """A compact table with one line for each report."""
     body = "".join(
-        f"<tr><td>{id_link(report.row)}<br>{badge(report.verdict)}</td>"
+        f"<tr><td>{id_link(report.row)} <br>{badge(report.verdict)}</td>"
         f'<td><span class="ledger-place">{escape(report.row.place)}</span> {escape(report.row.claim)}'
         f"{rule(report.row)}</td>"
         f"<td>{escape(report.finding)}{parts_list(report.parts)}</td></tr>"

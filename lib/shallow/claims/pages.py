@@ -64,7 +64,7 @@ def _table_row(document: Document, row: Row) -> str:
     data = " ".join(f'data-{field}="{value}"' for field, value in fields.items())
     about = f"document-{document.chapter.replace('_', '-')}"
     return (
-        f'<tr id="{row.id.lower()}" {data}><td>{cell_link(row, f"{row.chapter}.html")}<br>{badge(row.verdict)}'
+        f'<tr id="{row.id.lower()}" {data}><td>{cell_link(row, f"{row.chapter}.html")} <br>{badge(row.verdict)}'
         f"<small>{row.rank}</small><small>{row.kind}</small></td>"
         f'<td><a class="ledger-place" href="#{about}">{escape(row.place)}</a> {escape(row.claim)}'
         f"{rule(row, 'Rule')}</td>"
