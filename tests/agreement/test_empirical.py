@@ -4,7 +4,6 @@ import time
 
 import numpy as np
 import pytest
-import torch
 from shallow import nets
 from shallow.data import cyclic
 from shallow.kernels import empirical
@@ -13,15 +12,6 @@ from shallow.train import oracle, univariate
 
 def random_network(rng: np.random.Generator, width: int, inputs: int) -> nets.TwoLayer:
     return nets.TwoLayer(rng.normal(size=(width, inputs)), rng.normal(size=width), rng.normal(size=width) / width**0.5)
-
-
-def jacobian(network: nets.TwoLayer, x: np.ndarray) -> dict[str, np.ndarray]:
-    """d f(x_i) / d theta by torch.func, by group: W, b, v -> (n, size of the group)."""
-    x = torch.tensor(np.asarray(x, dtype=float).reshape(len(x), -1))
-    groups = torch.func.jacrev(lambda *parameters: oracle.forward(parameters, x), argnums=(0, 1, 2))(
-        *(torch.tensor(p) for p in (network.W, network.b, network.v))
-    )
-    return {name: J.reshape(len(x), -1).numpy() for name, J in zip(("W", "b", "v"), groups, strict=True)}
 
 
 def relative(a: np.ndarray, b: np.ndarray) -> float:
@@ -34,7 +24,7 @@ def test_blocks_are_those_of_the_jacobian(width, inputs):
     rng = np.random.default_rng([width, inputs])
     network = random_network(rng, width, inputs)
     x, z = rng.uniform(-1, 1, (12, inputs)), rng.uniform(-1, 1, (7, inputs))
-    left, right = jacobian(network, x), jacobian(network, z)
+    left, right = oracle.jacobian(network, x), oracle.jacobian(network, z)
     found = empirical.blocks(network, x, z)
     for name, block in zip(("v", "W", "b"), found, strict=True):
         assert block.shape == (12, 7)
@@ -48,7 +38,7 @@ def test_blocks_are_those_of_the_jacobian(width, inputs):
 def test_convention_at_a_kink_is_that_of_relu():
     network = nets.TwoLayer([1.0, -1.0, 0.0], [-0.25, 0.25, 0.0], [1.0, 2.0, 3.0])
     x = np.array([-0.5, 0.25, 0.5])  # the second point lies on both kinks, the third neuron is always at its own
-    expected = sum(J @ J.T for J in jacobian(network, x).values())
+    expected = sum(J @ J.T for J in oracle.jacobian(network, x).values())
     assert relative(empirical.ntk(network, x), expected) < 1e-15
     assert not empirical.ntk(network, x)[1].any()
 
@@ -66,7 +56,7 @@ def test_kernel_drives_the_parameters_of_the_fast_trainer():
     data = cyclic.sample(50, seed=1)
     network = nets.default(data.rng, 512)
     run = univariate.train(data.x, data.y, network, step=1e-3, epochs=1, keep_gradients=True)
-    J = jacobian(network, data.x)
+    J = oracle.jacobian(network, data.x)
     for name, before in (("W", network.W.ravel()), ("b", network.b), ("v", network.v)):
         moved = getattr(run.network, name).ravel() - before
         assert np.abs(moved + 1e-3 * J[name].T @ run.gradients[0]).max() < 1e-14

@@ -67,7 +67,7 @@ def ntk(
 
 
 def conjugate(network: TwoLayer, x: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
-    r"""Conjugate kernel $\sum_k \mathrm{ReLU}(w_k x + b_k)\,\mathrm{ReLU}(w_k z + b_k)$, the part of v; shape (n, n')."""
+    r"""Conjugate kernel $\sum_k \mathrm{ReLU}(w_k x + b_k)\,\mathrm{ReLU}(w_k z + b_k)$, the part of v, (n, n')."""
     return blocks(network, x, z).output
 
 
@@ -94,7 +94,7 @@ def subspace_alignment(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def without(kernel: np.ndarray, functions: np.ndarray) -> np.ndarray:
-    r"""What K is beyond the span of the columns of `functions` (n, k): $P K P$ with P the projection orthogonal to it."""
+    r"""What K is beyond the span of the columns of `functions`, (n, k): $P K P$ with P projecting orthogonally."""
     basis = np.linalg.qr(np.asarray(functions, dtype=float))[0]
     rows = kernel - basis @ (basis.T @ kernel)
     return rows - (rows @ basis) @ basis.T
@@ -116,7 +116,7 @@ def eigenbasis(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def energy(values: np.ndarray) -> np.ndarray:
-    r"""Cumulative share of the trace $E(k) = \sum_{i \le k} \lambda_i / \sum_i \lambda_i$, values descending (n,) -> (n,)."""
+    r"""Cumulative share of the trace $E(k) = \sum_{i \le k} \lambda_i / \sum_i \lambda_i$ of descending values (n,)."""
     values = np.asarray(values, dtype=float)
     if values.ndim != 1 or not len(values) or (np.diff(values) > 0).any() or values.sum() <= 0:
         raise ValueError(f"values must be a descending vector with a positive sum, got shape {values.shape}")

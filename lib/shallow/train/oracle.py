@@ -19,6 +19,18 @@ def tensors(network: TwoLayer) -> tuple[torch.Tensor, ...]:
     return tuple(torch.tensor(p, dtype=torch.float64, requires_grad=True) for p in (network.W, network.b, network.v))
 
 
+def jacobian(network: TwoLayer, x: np.ndarray) -> dict[str, np.ndarray]:
+    r"""$J_{ij} = \partial f(x_i) / \partial \theta_j$ by group: "W" (n, m d), "b" and "v" (n, m).
+
+    Cost: O(n m d) time and memory.
+    """
+    x = torch.tensor(np.asarray(x, dtype=float).reshape(len(x), -1))
+    parameters = tuple(torch.tensor(p) for p in (network.W, network.b, network.v))
+    of_one = torch.func.grad(lambda parameters, point: forward(parameters, point[None])[0])
+    groups = torch.func.vmap(of_one, in_dims=(None, 0))(parameters, x)
+    return {name: J.reshape(len(x), -1).numpy() for name, J in zip(("W", "b", "v"), groups, strict=True)}
+
+
 def objective(
     parameters: tuple[torch.Tensor, ...], x: torch.Tensor, y: torch.Tensor, agop: float = 0.0, reduction: str = "sum"
 ) -> torch.Tensor:

@@ -1,14 +1,15 @@
 r"""The gradient on the outputs, seen in the eigenbasis of the tangent kernel at initialisation.
 
-With $K = \sum_i \lambda_i \xi_i \xi_i^\top$ on the training inputs at epoch 0, largest eigenvalue first, projections are
-$\beta_i(t) = \langle g(t), \xi_i \rangle$ with $g = \nabla_f \mathcal L$ (Bowman 2025, equation 8).  Records are 20
-epochs apart and a window holds 20 of them, unless stated otherwise.
+With $K = \sum_i \lambda_i \xi_i \xi_i^\top$ on the training inputs at epoch 0, largest eigenvalue first, the
+projections are $\beta_i(t) = \langle g(t), \xi_i \rangle$ with $g = \nabla_f \mathcal L$ (Bowman 2025, equation 8).
+Records are 20 epochs apart and a window holds 20 of them, unless stated otherwise.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import xarray as xr
+from scipy.ndimage import uniform_filter1d
 
 from shallow import nets, stats
 from shallow.data import cyclic
@@ -52,6 +53,19 @@ def affine_share(x: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Squared norm of each unit column of vectors (n, k) in the span of 1 and x; shape (k,)."""
     basis = np.linalg.qr(np.stack([np.ones_like(x), x], axis=1))[0]
     return ((basis.T @ vectors) ** 2).sum(axis=0)
+
+
+def early(seed: int, *, design: str = "iid", step: float = 0.001, width: int = 512, n: int = 50) -> xr.Dataset:
+    """Share of |g|^2 along each eigenvector over `epoch` (0, 100) and `rank` (1..n), with all of :func:`spectrum`."""
+    sample = cyclic.sample(n, base=7, seed=seed, design=design)
+    network = nets.default(sample.rng, width)
+    vectors = empirical.eigenbasis(empirical.ntk(network, sample.x))[1]
+    run = univariate.train(sample.x, sample.y, network, step=step, epochs=101, keep_gradients=True)
+    energy = run.projections(vectors)[[0, 100]] ** 2
+    at_start = spectrum(seed, width=width, n=n, base=7, design=design)
+    return at_start.assign(share=(("epoch", "rank"), energy / energy.sum(axis=1, keepdims=True))).assign_coords(
+        epoch=[0, 100]
+    )
 
 
 def track(
@@ -115,6 +129,7 @@ def _pace(beta: np.ndarray, n: int) -> dict[str, tuple]:
     first, last = beta[: len(beta) // 10], beta[len(beta) // 2 :]
     by_record = moving_rms(beta[::EVERY])
     by_epoch = moving_rms(beta, WINDOW * EVERY)[::EVERY]
+    mean = np.abs(uniform_filter1d(beta, WINDOW * EVERY, axis=0)[WINDOW * EVERY // 2 : -WINDOW * EVERY // 2 : EVERY])
     return {
         "start": ("mode", np.abs(beta[0])),
         "early_std": ("mode", first.std(axis=0)),
@@ -122,6 +137,7 @@ def _pace(beta: np.ndarray, n: int) -> dict[str, tuple]:
         "late_rms": ("mode", np.sqrt((last**2).mean(axis=0))),
         "flips": ("mode", 100 * sign_changes(first) / len(first)),
         "decay": ("mode", settled(by_record, np.maximum(0.1 * by_record[0], np.sqrt(n) / 20))),
+        "decay_mean": ("mode", settled(mean, np.maximum(0.1 * mean[0], np.sqrt(n) / 20))),
         "quiet": ("mode", settled(by_epoch, np.full(beta.shape[1], np.sqrt(n) / 10))),
     }
 
@@ -131,8 +147,9 @@ def summary(seed: int, **options) -> xr.Dataset:
 
     Over `mode`: labels (share of $|y|^2$); start ($|\beta_i(0)|$); early_std and late_std (first tenth and last half,
     every epoch); late_rms; flips (sign changes per 100 epochs, first tenth); decay (first epoch from which the moving
-    rms stays below $\sqrt n/20$ and 10% of its first value, whichever is larger; inf for never); quiet (the same for
-    $\sqrt n/10$, with every epoch of the window).  Over `leading` k = 1..15: captured (share of $\sum_t |g(t)|^2$ in
+    rms stays below $\sqrt n/20$ or 10% of its first value, whichever is larger; inf for never); decay_mean (the same
+    for the absolute value of the moving mean, with every epoch of the window); quiet (for the rms and $\sqrt n/10$,
+    every epoch).  Over `leading` k = 1..15: captured (share of $\sum_t |g(t)|^2$ in
     modes 1..k).  Scalars: participation (of the mode energies, all n modes); null_participation (in a random basis);
     label_participation; top_share (share of $|g|^2$ in mode 1, first 1000 epochs); step_eigenvalue
     ($\eta\lambda_1$); zero_epoch and diverged_epoch (NaN for never).
@@ -193,7 +210,7 @@ def changes_of_phase(beta: np.ndarray, lows: np.ndarray, peaks: np.ndarray) -> n
     return np.stack([np.diff(phases(beta, low, peak), axis=-2) for low, peak in zip(lows, peaks, strict=True)])
 
 
-def contrast(groups: list[tuple[np.ndarray, np.ndarray]], *, name: str) -> tuple[np.ndarray, np.ndarray]:
+def contrast(groups: list[tuple[np.ndarray, np.ndarray]], *, name: str) -> xr.Dataset:
     """Do runs change more in their own windows than other runs do in the same windows?
 
     Args:
@@ -202,8 +219,8 @@ def contrast(groups: list[tuple[np.ndarray, np.ndarray]], *, name: str) -> tuple
         name: of the random stream.
 
     Returns:
-        The mean difference and its two-sided bootstrap p-value, adjusted by Holm over all looks; (2, modes) each.  Runs
-        of both kinds are resampled within their group.
+        Dataset over `change` and `mode`: estimate, the mean difference; low and high, its 95% bootstrap interval, runs
+        of both kinds being resampled within their group; p, two-sided and adjusted by Holm over all looks.
     """
     rng, resamples = stats.stream("contrast", name), stats.RESAMPLES
     total = sum(len(own) for own, _ in groups)
@@ -216,4 +233,8 @@ def contrast(groups: list[tuple[np.ndarray, np.ndarray]], *, name: str) -> tuple
         means = np.einsum("rc,wc...->rw...", c, others)
         draws += np.einsum("rw,rw...->r...", w, own - means) / total
     tail = np.minimum((draws <= 0).mean(axis=0), (draws >= 0).mean(axis=0))
-    return estimate, stats.holm(np.minimum(2 * np.maximum(tail, 1 / resamples), 1))
+    p = stats.holm(np.minimum(2 * np.maximum(tail, 1 / resamples), 1))
+    low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+    values = {"estimate": estimate, "low": low, "high": high, "p": p}
+    looks = {"change": ["from before the low to the rise", "from the rise to after the peak"], "mode": NUMBERS}
+    return xr.Dataset({key: (("change", "mode"), value) for key, value in values.items()}, looks)
