@@ -15,6 +15,7 @@ import numpy as np
 from IPython.display import Markdown
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
+from matplotlib.ticker import LogLocator
 from numpy.typing import ArrayLike
 
 STYLE = "shallow.book"
@@ -105,7 +106,10 @@ def heatmap(
     mesh = ax.pcolormesh(x, y, shown, norm=scale, shading="nearest", rasterized=True)
     ax.set_facecolor("#C9C9C9")
     ax.grid(False)
-    ax.figure.colorbar(mesh, ax=ax, label=label, pad=0.02)
+    bar = ax.figure.colorbar(mesh, ax=ax, label=label, pad=0.02)
+    if log:  # 1, 2, 5, 10, ...: some label even where the scale spans less than a decade
+        bar.set_ticks(LogLocator(subs=(1.0, 2.0, 5.0)), format="%g")
+        bar.minorticks_off()
 
 
 def fan(

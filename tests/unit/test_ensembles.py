@@ -92,6 +92,7 @@ def planted(scale, models=10, sizes=40):
         {
             "variance": (("base", "n", "epoch"), ensembles.variance(gram(f))[None]),
             "gram": (("base", "n", "pair"), heatmaps.pack(gram(f))[None, :, -1]),
+            "final_error": (("base", "n", "model"), 0.1 + 0.1 * rng.random((1, sizes, models))),
         },
         {"base": [0], "n": n, "epoch": epoch},
     )
@@ -128,6 +129,10 @@ def test_ratios_of_variances():
     assert np.allclose([paired.low, paired.estimate, paired.high], 4)
     loose = heatmaps.ratio(double, base, name="test", paired=False)
     assert loose.low < 3.9 and loose.high > 4.1 and np.isclose(loose.estimate, 4)
+    same = heatmaps.ratio(double, base, name="test", paired=True, of="error")
+    assert np.allclose([same.low, same.estimate, same.high], 1)
+    with pytest.raises(ValueError, match="of must be 'variance' or 'error', got 'loss'"):
+        heatmaps.ratio(double, base, name="test", paired=True, of="loss")
 
 
 def test_partial_correlation_removes_what_is_given():

@@ -179,30 +179,45 @@ def falling(losses: dict[str, Trend]) -> dict[str, bool]:
 
 
 def bands(column: xr.Dataset) -> xr.Dataset:
-    """Bootstrap intervals (n, bound) at the last epoch for variance, relative, sign_variance and robust."""
+    """Bootstrap intervals (n, bound) at the last epoch for variance, relative, sign_variance and robust.
+
+    A resample of S models has (S - 1) / S of their variance on average; that factor is divided out, except for the
+    robust variance, for which it is not known.
+    """
     gram, sign = (unpack(column[key].transpose("n", "pair").values) for key in ("gram", "sign_gram"))
-    weight = weights(len(gram), gram.shape[-1], name="bands")
+    S = gram.shape[-1]
+    weight = weights(len(gram), S, name="bands")
     variance, square = weighted(gram, weight)
     draws = {"variance": variance, "relative": variance / square, "sign_variance": weighted(sign, weight)[0]}
-    found = {key: (("n", "bound"), np.quantile(value, [0.025, 0.975], axis=0).T) for key, value in draws.items()}
+    quantiles = {key: np.quantile(value, [0.025, 0.975], axis=0).T * S / (S - 1) for key, value in draws.items()}
+    found = {key: (("n", "bound"), value) for key, value in quantiles.items()}
     return xr.Dataset(found | {"robust": column.robust_band}, {"n": column.n})
 
 
-def log_ratios(first: xr.Dataset, second: xr.Dataset, *, name: str, paired: bool) -> tuple[np.ndarray, np.ndarray]:
+def log_ratios(
+    first: xr.Dataset, second: xr.Dataset, *, name: str, paired: bool, of: str = "variance"
+) -> tuple[np.ndarray, np.ndarray]:
     r"""$\ln V_1(n, T) / V_2(n, T)$ at the common sizes: estimates (n,) and bootstrap draws (resamples, n).
 
-    `paired` resamples the same models in both, for ensembles on the same data and draws.
+    `of="error"` compares the final errors, averaged over models, instead.  `paired` resamples the same models in both,
+    for ensembles on the same data.
     """
-    grams = [unpack(part.gram.transpose("n", "pair").values) for part in xr.align(first, second)]
-    names = (name, name if paired else f"{name}/second")
-    draws = [weighted(g, weights(*g.shape[:2], name=key))[0] for g, key in zip(grams, names, strict=True)]
-    estimates = [ensembles.variance(gram) for gram in grams]
-    return np.log(estimates[0] / estimates[1]), np.log(draws[0] / draws[1])
+    if of not in ("variance", "error"):
+        raise ValueError(f"of must be 'variance' or 'error', got {of!r}")
+    estimates, draws = [], []
+    for part, key in zip(xr.align(first, second), (name, name if paired else f"{name}/second"), strict=True):
+        error = part.final_error.transpose("n", "model").values
+        weight = np.concatenate([np.full((1, *error.shape), 1 / error.shape[1]), weights(*error.shape, name=key)])
+        gram = unpack(part.gram.transpose("n", "pair").values)
+        values = np.log(weighted(gram, weight)[0] if of == "variance" else (weight * error).sum(axis=-1))
+        estimates.append(values[0])
+        draws.append(values[1:])
+    return estimates[0] - estimates[1], draws[0] - draws[1]
 
 
-def ratio(first: xr.Dataset, second: xr.Dataset, *, name: str, paired: bool) -> stats.Interval:
-    """Geometric mean over n of V_1(n, T) / V_2(n, T), with a bootstrap over models."""
-    estimates, draws = log_ratios(first, second, name=name, paired=paired)
+def ratio(first: xr.Dataset, second: xr.Dataset, **options) -> stats.Interval:
+    """Geometric mean over n of the ratios of :func:`log_ratios`, with its options and a bootstrap over models."""
+    estimates, draws = log_ratios(first, second, **options)
     return stats.Interval(float(np.exp(estimates.mean())), *_quantiles(np.exp(draws.mean(axis=1))))
 
 

@@ -109,7 +109,7 @@ def doubling(
     copied: bool = True,
     base: int = 0,
 ) -> xr.Dataset:
-    r"""The two exact properties of the antisymmetric network at the start, on the training inputs and 200 grid points.
+    r"""The two exact properties of the antisymmetric network at the start, on the training inputs and 100 grid points.
 
     Args:
         factor: of both copies in h; $1/\sqrt2$ in the definition.
@@ -121,7 +121,7 @@ def doubling(
     sample = cyclic.sample(n, base=base, seed=seed)
     first = nets.default(sample.rng, width)
     second = replace(first) if copied else nets.default(sample.rng, width)
-    x = np.concatenate([sample.x, GRID[::5]])
+    x = np.concatenate([sample.x, GRID[::10]])
     single = jacobian(first, x, activation)
     both = factor * np.hstack([single, -jacobian(second, x, activation)])
     kernel = single @ single.T
@@ -191,13 +191,3 @@ def split_null(plain: xr.Dataset, *, name: str, splits: int = 1000) -> dict[str,
     return {
         name: np.log(one / other).mean(axis=-1) for name, (one, other) in (("variance", variances), ("error", errors))
     }
-
-
-def error_ratio(first: xr.Dataset, second: xr.Dataset, *, name: str) -> stats.Interval:
-    """Geometric mean over n of the ratio of mean final errors, the same models resampled in both."""
-    errors = [part.final_error.values for part in xr.align(first, second)]
-    weight = heatmaps.weights(*errors[0].shape, name=name)
-    estimates = [e.mean(axis=-1) for e in errors]
-    draws = np.log((weight * errors[0]).sum(-1) / (weight * errors[1]).sum(-1)).mean(axis=-1)
-    low, high = np.exp(np.quantile(draws, [0.025, 0.975]))
-    return stats.Interval(float(np.exp(np.log(estimates[0] / estimates[1]).mean())), float(low), float(high))
