@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from shallow.experiments import Recipe
+from shallow.experiments.cyclic_labels import agreement, amplitudes, dose, embedding, modes, normalisation, small_steps, stability
 from shallow.experiments.cyclic_labels.heatmaps import SIZES, heatmap, models
 from shallow.experiments.cyclic_labels.initialisation import NETWORKS, compared, kernel_change
 
 ALL_SIZES = list(range(10, 201))
 HEATMAP = dict(step=0.01, width=512, models=10, epochs=20_000, every=500)
+MODE_STEPS, MODE_DESIGNS = [0.0001, 0.001, 0.01], ["iid", "strat", "two_rightmost"]
 
 RECORDS: dict[str, Recipe] = {
     "heatmap_three_periods": Recipe(
@@ -65,5 +67,87 @@ RECORDS: dict[str, Recipe] = {
         {"alpha": [1.0, 0.1], "width": [128, 512, 8192], "step": [0.001, 0.01], "seed": list(range(10))},
         {"n": 50, "epochs": 20_000},
         "Change of the tangent kernel from default and near-zero initialisation",
+    ),
+    "agreement": Recipe(
+        agreement.path,
+        {"n": [20, 50], "width": [128, 512], "step": [0.01, 0.001]},
+        {"seed": 0, "epochs": 20_000},
+        "The fast trainer against automatic differentiation over 20,000 epochs",
+        agreement.worst,
+    ),
+    "equal_budget": Recipe(
+        normalisation.equal_budget,
+        {"form": ["sum", "0.5/n", "0.1/n"], "base": [0, 1], "n": list(SIZES)},
+        {"models": 10},
+        "Variance at equal step x n x epochs for three steps",
+    ),
+    "sources": Recipe(
+        amplitudes.source,
+        {"n": [10, 20, 30, 50, 80, 120, 160, 200], "repetition": list(range(5)), "varied": list(amplitudes.VARIED)},
+        {"models": 10, "step": 0.01, "base": 2},
+        "Ten models that differ in initialisation, in data or in both",
+    ),
+    "ablations": Recipe(
+        dose.ablation,
+        {"variant": list(dose.ABLATIONS), "points": list(dose.POINTS), "seed": list(range(50))},
+        {},
+        "Dose and response: points in one cluster, one factor changed at a time",
+    ),
+    "ablations_stratified": Recipe(
+        dose.ablation,
+        {"variant": list(dose.ABLATIONS), "seed": list(range(50))},
+        {"points": None},
+        "The same factors without a poor cluster",
+    ),
+    "independent_outcomes": Recipe(
+        dose.iid, {"n": [20, 50, 100], "seed": list(range(50))}, {}, "Bumps and smallest counts in independent data"
+    ),
+    "fixed_features": Recipe(
+        dose.result,
+        {"design": ["poor(5,1)", "strat"], "seed": list(range(50))},
+        {"train": "output", "epochs": 200_000},
+        "Output weights alone, ten times the epochs",
+    ),
+    "imbalance": Recipe(
+        embedding.imbalance,
+        {"points": [1, 2, 3, 5, 8], "step": [0.001, 0.01], "train": ["output", "all"], "seed": list(range(20))},
+        {},
+        "A poor cluster on a fixed random embedding and in the full network, 20,000 and 200,000 epochs",
+    ),
+    "noise_coordinates": Recipe(
+        embedding.noisy,
+        {"inputs": [2, 5, 10], "design": ["poor(5,4)", "strat"], "seed": list(range(10))},
+        {"n": 200, "width": 512, "step": 0.001, "epochs": 20_000},
+        "Cyclic labels of one coordinate among noise coordinates: share of the gradient outer product",
+    ),
+    "modes": Recipe(
+        modes.summary,
+        {"width": [128, 512], "step": MODE_STEPS, "design": MODE_DESIGNS, "seed": list(range(50))},
+        {},
+        "Projections of the output gradient on the eigenvectors of the kernel at initialisation",
+    ),
+    "modes_wide": Recipe(
+        modes.summary,
+        {"step": MODE_STEPS, "design": MODE_DESIGNS, "seed": list(range(10))},
+        {"width": 8192},
+        "The same at width 8192",
+    ),
+    "kernel_regime": Recipe(
+        stability.regime,
+        {"width": [128, 512, 8192], "step": MODE_STEPS, "seed": list(range(10))},
+        {},
+        "The kernel after 20,000 epochs against the kernel at initialisation",
+    ),
+    "sensitivity": Recipe(
+        stability.sensitivity,
+        {"width": [128, 512, 8192], "step": [0.001 * 4.0**k for k in range(-3, 4)], "seed": list(range(10))},
+        {},
+        "Oscillation of the projections, and the effect of one label or one point, by width and step",
+    ),
+    "small_steps": Recipe(
+        small_steps.refined,
+        {"refinement": [1, 3, 10, 30], "design": ["iid", "strat", "poor(5,1)", "two_rightmost"], "seed": list(range(50, 100))},
+        {},
+        "Bumps of the test loss as the step is cut finer and finer at equal training time",
     ),
 }
