@@ -58,11 +58,13 @@ def _check_width(width: int) -> None:
         raise ValueError(f"width must be positive, got {width}")
 
 
-def default(rng: np.random.Generator, width: int) -> TwoLayer:
-    r"""PyTorch's default for one input: $w, b \sim U(-1, 1)$, $v \sim U(-1, 1)/\sqrt m$, drawn in the order w, b, v."""
+def default(rng: np.random.Generator, width: int, inputs: int = 1) -> TwoLayer:
+    r"""PyTorch's default: $w, b \sim U(-1, 1)/\sqrt d$, $v \sim U(-1, 1)/\sqrt m$, drawn in the order w, b, v."""
     _check_width(width)
-    w, b, v = (rng.uniform(-1, 1, width) for _ in range(3))
-    return TwoLayer(w, b, v / np.sqrt(width))
+    if inputs < 1:
+        raise ValueError(f"inputs must be positive, got {inputs}")
+    w, b, v = (rng.uniform(-1, 1, shape) for shape in ((width, inputs), width, width))
+    return TwoLayer(w / np.sqrt(inputs), b / np.sqrt(inputs), v / np.sqrt(width))
 
 
 def normal(rng: np.random.Generator, width: int) -> TwoLayer:

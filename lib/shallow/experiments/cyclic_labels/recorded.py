@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from shallow.experiments import Recipe
-from shallow.experiments.cyclic_labels import agreement, amplitudes, dose, embedding, modes, normalisation, small_steps, stability
+from shallow.experiments.cyclic_labels import (
+    agreement,
+    amplitudes,
+    dose,
+    embedding,
+    modes,
+    normalisation,
+    small_steps,
+    stability,
+)
 from shallow.experiments.cyclic_labels.heatmaps import SIZES, heatmap, models
 from shallow.experiments.cyclic_labels.initialisation import NETWORKS, compared, kernel_change
+from shallow.experiments.cyclic_labels.regularisation import after_zero, decayed
+from shallow.experiments.cyclic_labels.undersampling import spiky
 
 ALL_SIZES = list(range(10, 201))
 HEATMAP = dict(step=0.01, width=512, models=10, epochs=20_000, every=500)
@@ -146,8 +157,35 @@ RECORDS: dict[str, Recipe] = {
     ),
     "small_steps": Recipe(
         small_steps.refined,
-        {"refinement": [1, 3, 10, 30], "design": ["iid", "strat", "poor(5,1)", "two_rightmost"], "seed": list(range(50, 100))},
+        {
+            "refinement": [1, 3, 10, 30],
+            "design": ["iid", "strat", "poor(5,1)", "two_rightmost"],
+            "seed": list(range(50, 100)),
+        },
         {},
         "Bumps of the test loss as the step is cut finer and finer at equal training time",
+    ),
+    "penalty_after_zero": Recipe(
+        after_zero,
+        {"step": [0.001, 0.01], "agop": [0.0, 0.001, 0.01, 0.1], "seed": list(range(50))},
+        {"n": 50, "width": 512, "epochs": 50_000},
+        "Test loss after the first zero of the training hinge, with and without the gradient penalty",
+    ),
+    "weight_decay": Recipe(
+        decayed,
+        {
+            "design": ["poor(5,1)", "iid"],
+            "step": [0.001, 0.01],
+            "decay": [0.0, 1e-4, 1e-3, 1e-2],
+            "seed": list(range(50)),
+        },
+        {},
+        "Bumps and final losses with weight decay",
+    ),
+    "spikes": Recipe(
+        spiky,
+        {"design": ["strat", "equi", "iid"], "step": [0.0003, 0.001, 0.003, 0.01], "seed": list(range(50))},
+        {},
+        "Spikes of the test loss at four steps, records every 20 epochs",
     ),
 }
