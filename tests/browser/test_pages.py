@@ -20,7 +20,6 @@ TOO_WIDE = """() => {
   return found.slice(0, 5).map(e => e.outerHTML.slice(0, 200));
 }"""
 
-every_page = pytest.mark.parametrize("name", PAGES)
 
 
 def source(name: str) -> str:
@@ -28,10 +27,14 @@ def source(name: str) -> str:
     return (references.ROOT / f"{name}.md").read_text()
 
 
-def has_mathematics(text: str) -> bool:
+def has_mathematics(name: str) -> bool:
     """Whether a page's prose, code and literal text aside, contains a formula between dollars."""
-    prose = re.sub(r"^```\{code-cell\}.*?^```|`[^`\n]+`", "", text, flags=re.MULTILINE | re.DOTALL)
+    prose = re.sub(r"^```\{code-cell\}.*?^```|`[^`\n]+`", "", source(name), flags=re.MULTILINE | re.DOTALL)
     return re.search(r"\$[^$\s][^$]*\$", prose) is not None
+
+
+every_page = pytest.mark.parametrize("name", PAGES)
+every_page_with_mathematics = pytest.mark.parametrize("name", filter(has_mathematics, PAGES))
 
 
 @every_page
@@ -51,10 +54,8 @@ def test_the_guard_sees_an_outside_request(page, site, log):
     assert any("planted" in error for error in log.errors)
 
 
-@every_page
+@every_page_with_mathematics
 def test_mathematics_is_typeset(page, site, name):
-    if not has_mathematics(source(name)):
-        pytest.skip("no formula on this page")
     page.goto(f"{site}/{name}.html")
     formulas = page.locator("article mjx-container")
     formulas.first.wait_for(state="attached", timeout=60_000)
@@ -116,7 +117,7 @@ def test_dark_mode(page, site):
 def test_page_fits_a_phone(page, site, name):
     page.set_viewport_size(PHONE)
     page.goto(f"{site}/{name}.html", wait_until="networkidle")
-    if has_mathematics(source(name)):
+    if has_mathematics(name):
         page.evaluate("MathJax.startup.promise")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], page.evaluate(TOO_WIDE)
 
