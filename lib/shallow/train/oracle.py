@@ -1,4 +1,4 @@
-r"""The slow and obvious trainer: one network at a time, torch.autograd, float64.  Every fast trainer is tested against it."""
+"""The slow and obvious trainer that tests trust: one network at a time, torch.autograd, float64."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def jacobian(network: TwoLayer, x: np.ndarray) -> dict[str, np.ndarray]:
 def objective(
     parameters: tuple[torch.Tensor, ...], x: torch.Tensor, y: torch.Tensor, agop: float = 0.0, reduction: str = "sum"
 ) -> torch.Tensor:
-    r"""Hinge loss plus $\lambda\,\mathrm{Tr}\,G$, with $G$ from automatic differentiation in the inputs (Bowman 2025, eq. 3)."""
+    r"""Hinge loss plus $\lambda\,\mathrm{Tr}\,G$, with $G$ by automatic differentiation in the inputs (Bowman 2025, eq. 3)."""
     x = x.detach().requires_grad_(agop > 0)
     f = forward(parameters, x)
     hinge = torch.relu(1 - y * f)  # relu, not clamp: derivative 0 at a margin of exactly 1
@@ -57,7 +57,7 @@ def train(
     decay: float = 0.0,
     reduction: str = "sum",
 ) -> TwoLayer:
-    """Full-batch gradient descent with the options of :func:`shallow.train.univariate.train`; x of shape (n,) or (n, d).
+    """Full-batch gradient descent with the options of :func:`shallow.train.univariate.train`; x is (n,) or (n, d).
 
     Cost: O(n m d) per epoch plus the overhead of autograd, about 0.2 ms.
     """
