@@ -34,7 +34,7 @@ def jacobian(network: TwoLayer, x: np.ndarray) -> dict[str, np.ndarray]:
 def objective(
     parameters: tuple[torch.Tensor, ...], x: torch.Tensor, y: torch.Tensor, agop: float = 0.0, reduction: str = "sum"
 ) -> torch.Tensor:
-    r"""Hinge loss plus $\lambda\,\mathrm{Tr}\,G$, with $G$ by automatic differentiation in the inputs (Bowman 2025, eq. 3)."""
+    r"""Hinge loss plus $\lambda\,\mathrm{Tr}\,G$, with $f'$ by automatic differentiation (Bowman 2025, eq. 3)."""
     x = x.detach().requires_grad_(agop > 0)
     f = forward(parameters, x)
     hinge = torch.relu(1 - y * f)  # relu, not clamp: derivative 0 at a margin of exactly 1
