@@ -164,3 +164,17 @@ def test_splits_of_one_network_have_no_preferred_half():
         assert abs(draws.mean()) < 4 * draws.std() / np.sqrt(len(draws))
     with pytest.raises(ValueError, match="network must be one of plain, wide, antisymmetric"):
         initialisation.compared("deep", 10, **options)
+
+
+def test_link_between_variance_and_loss_is_seen_where_it_was_planted():
+    rng, n, epoch = np.random.default_rng(7), np.arange(10, 22), np.arange(0, 5001, 500)
+    scale = rng.uniform(0.5, 3.0, (len(n), len(epoch), 1, 1))
+    f = scale * rng.standard_normal((len(n), len(epoch), 8, 200))
+    cells, single = ("n", "epoch", "pair"), ("n", "epoch", "model")
+    noise = rng.random((len(n), len(epoch), 8))
+    planted = {"gram": (cells, heatmaps.pack(gram(f))), "train_loss": (single, scale[..., 0] * (1 + 0.1 * noise))}
+    record = xr.Dataset(planted | {"test_loss": (single, noise)}, {"n": n, "epoch": epoch})
+    found = heatmaps.linked(record, name="test", resamples=200)
+    for given in ("", "n", "epoch", "n, epoch"):
+        assert found["train_loss", given].above(0.8), given
+        assert found["test_loss", given].contains(0), given

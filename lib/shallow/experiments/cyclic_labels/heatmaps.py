@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
+from joblib import Parallel, cpu_count, delayed
 from scipy.stats import rankdata
 
 from shallow import stats
@@ -246,7 +247,8 @@ def linked(record: xr.Dataset, *, name: str, resamples: int = stats.RESAMPLES) -
     S = gram.shape[-1]
     drawn = weights(len(gram), S, name=name, resamples=resamples)
     rows = np.concatenate([np.full((1, len(gram), S), 1 / S), drawn])  # the first row is the sample itself
-    found = np.array([_partial_correlations(gram, losses, row, cells) for row in rows])
+    calls = (delayed(_partial_correlations)(gram, losses, row, cells) for row in rows)
+    found = np.array(Parallel(n_jobs=cpu_count(), prefer="threads", batch_size=50)(calls))
     keys = [(loss, given) for loss in losses for given in ("", "n", "epoch", "n, epoch")]
     return {key: stats.Interval(float(c[0]), *_quantiles(c[1:])) for key, c in zip(keys, found.T, strict=True)}
 
