@@ -38,8 +38,14 @@ def slow(runs: xr.Dataset, *, rise: float = RISE, window: int = WINDOW) -> xr.Da
         bump at whose peak the training loss is not above that at the low), `recovers` (a diverging bump after which the
         smoothed test loss falls back to its value at the low), and `cluster` (where the loss rises most from low to
         peak).  A run that is not finite has no bump.
+
+    Raises:
+        ValueError: when records are missing at some multiple of 100 epochs.
     """
     every = runs.isel(epoch=np.flatnonzero(runs.epoch % INTERVAL == 0)).transpose("seed", "epoch", ...)
+    if not (np.diff(every.epoch) == INTERVAL).all() or every.epoch[-1] < START:
+        given = runs.epoch.values
+        raise ValueError(f"runs must have a record every {INTERVAL} epochs up to {START} or more, got epochs {given}")
     smoothed = every.assign(
         test_loss=(("seed", "epoch"), smooth(every.test_loss.values, window)),
         cluster_loss=(("seed", "epoch", "cluster"), smooth(every.cluster_loss.values, window)),
@@ -63,9 +69,13 @@ def slow(runs: xr.Dataset, *, rise: float = RISE, window: int = WINDOW) -> xr.Da
 
 
 def spikes(runs: xr.Dataset) -> xr.Dataset:
-    """Spikes of each run, on all records from epoch 500: `spike` where the unsmoothed test loss rises more than 0.2 above
-    its running minimum, `rise` the largest rise, `epoch` where it is, and `train_jump`: the training loss there over its
-    running minimum."""
+    """Spikes of each run, on all records from epoch 500.
+
+    Returns:
+        Dataset over `seed`: `spike`, whether the unsmoothed test loss rises more than 0.2 above its running minimum;
+        `rise`, the largest rise; `peak`, the epoch where it is; `train_jump`, the (summed) training loss there over its
+        running minimum.  A run that is not finite has no spike.
+    """
     late = _from_start(runs.transpose("seed", "epoch", ...))
     test, train = late.test_loss.values, late.train_loss.values
     rises = test - np.minimum.accumulate(test, axis=1)

@@ -59,10 +59,11 @@ def run(
     """Train one network and reduce it to its loss curves.
 
     Returns a Dataset over `epoch` (records) and `cluster` with train_loss (summed hinge), test_loss (mean hinge on the
-    grid), cluster_loss, error (misclassified share of the grid), cluster_error, and the scalars zero_epoch (NaN if the
-    training loss never reached zero) and diverged_epoch (NaN if finite).  `keep` adds "predictions" (epoch, grid;
-    float32), "outputs" (epoch, point), "slope_energy" (mean f'^2 on the grid by cluster; epoch, cluster) and
-    "sample" (x, y).  A diverged run has NaN everywhere.
+    grid), trace (mean f'^2 at the training points, the trace of the AGOP), cluster_loss, error (misclassified share of
+    the grid), cluster_error, and the scalars zero_epoch (NaN if the training loss never reached zero) and
+    diverged_epoch (NaN if finite).  `keep` adds "predictions" (epoch, grid; float32), "outputs" (epoch, point),
+    "slope_energy" (mean f'^2 on the grid by cluster; epoch, cluster) and "sample" (x, y).  A diverged run has NaN
+    everywhere.
     """
     sample = cyclic.sample(n, periods=periods, base=base, seed=seed, design=design)
     network, rates = start(sample.rng, width, initial=initial, alpha=alpha, antisymmetric=antisymmetric)
@@ -85,6 +86,7 @@ def run(
     data = {
         "train_loss": ("epoch", np.full(len(records), np.nan) if result is None else result.loss),
         "test_loss": ("epoch", losses.mean(axis=-1)),
+        "trace": ("epoch", np.full(len(records), np.nan) if result is None else (result.slopes**2).mean(axis=1)),
         "cluster_loss": (("epoch", "cluster"), by_cluster(losses, periods)),
         "error": ("epoch", wrong.mean(axis=-1)),
         "cluster_error": (("epoch", "cluster"), by_cluster(wrong, periods)),

@@ -1,0 +1,122 @@
+"""Designs with poor clusters: exact laws, the rule on planted data, and the gradient penalty's formulas."""
+
+import itertools
+
+import numpy as np
+import pytest
+import xarray as xr
+from shallow import nets, stats
+from shallow.data import cyclic
+from shallow.experiments.cyclic_labels import regularisation, runs, undersampling
+from shallow.train import univariate
+
+
+def test_smallest_count_law_against_enumeration():
+    n, clusters = 6, 3
+    exact = np.zeros(n // clusters + 1)
+    for assignment in itertools.product(range(clusters), repeat=n):
+        exact[np.bincount(assignment, minlength=clusters).min()] += clusters**-n
+    assert np.allclose(undersampling.smallest_count_law(n, clusters), exact, atol=1e-12)
+
+
+def test_smallest_count_law_refuses_nothing_to_count():
+    with pytest.raises(ValueError, match="positive"):
+        undersampling.smallest_count_law(0, 6)
+
+
+def test_count_test_accepts_the_sampler_and_would_see_another_law(monkeypatch):
+    result = undersampling.count_test(50, 3, draws=300)
+    assert result["means"] and result["p"] > 0.001
+    even = np.tile([9, 9, 8, 8, 8, 8], (300, 1))
+    monkeypatch.setattr(undersampling, "counts", lambda *args, **kwargs: even)
+    assert undersampling.count_test(50, 3, draws=300)["p"] < 1e-6
+
+
+def test_merged_classes_keep_the_totals_and_reach_the_least():
+    expected = np.array([0.5, 1, 30, 40, 20, 4, 0.5])
+    observed, joined = undersampling.merged(np.arange(7.0), expected)
+    assert joined.sum() == expected.sum() and observed.sum() == 21 and (joined >= 4.5).all()
+
+
+@pytest.mark.parametrize(
+    ("design", "poor"),
+    [("iid", []), ("strat", []), ("equi", []), ("poor(5,3)", [5]), ("poor(2,1)", [2]), ("two_rightmost", [4, 5])],
+)
+def test_poor_clusters(design, poor):
+    assert undersampling.poor_clusters(design).tolist() == poor
+
+
+def _found(rng, rates, clusters):
+    """Planted bumps: each design with its own rate, attributed to its own cluster."""
+    return {
+        d: xr.Dataset({
+            "diverging": ("seed", rng.random(50) < rates.get(d, 0.15)),
+            "cluster": ("seed", np.full(50, clusters.get(d, 0))),
+        })
+        for d in undersampling.DESIGNS
+    }  # fmt: skip
+
+
+def test_rule_sees_a_planted_cause_and_not_its_absence():
+    rng = stats.stream("test", "undersampling")
+    rates, clusters = {"poor(5,1)": 0.7}, {"poor(5,1)": 5, "poor(5,3)": 5, "poor(2,1)": 2, "two_rightmost": 4}
+    planted = _found(rng, rates, clusters)
+    assert undersampling.evidence(planted, name="t").supports
+    assert not undersampling.evidence(_found(rng, rates, {}), name="t").supports  # bumps elsewhere
+    assert undersampling.evidence(_found(rng, {}, clusters), name="t").opposes  # no more bumps than elsewhere
+    for _ in range(5):
+        assert not undersampling.evidence(undersampling.shuffled(planted, rng), name="t").supports
+
+
+def test_shuffling_keeps_the_number_of_bumps_of_each_seed():
+    rng = stats.stream("test", "shuffling")
+    planted = _found(rng, {"poor(5,1)": 0.9}, {})
+    shuffled = undersampling.shuffled(planted, rng)
+    before, after = (sum(each.diverging.values.astype(int) for each in found.values()) for found in (planted, shuffled))
+    assert np.array_equal(before, after)
+
+
+def test_centres_of_a_line():
+    assert np.allclose(undersampling.at_centres(np.stack([runs.GRID, -runs.GRID]))[:, 0], [-5 / 12, 5 / 12])
+
+
+def test_penalty_identities_hold_and_a_wrong_factor_is_seen(monkeypatch):
+    found = regularisation.penalty_identities(0, width=64, agop=0.1, n=20)
+    assert max(float(found[name]) for name in ("trace", "eigenvalue", "slope", "running", "gradient", "step")) < 1e-12
+    assert float(found.bias) == 0
+    true = regularisation.penalty_gradient
+    monkeypatch.setattr(
+        regularisation, "penalty_gradient", lambda *args: {name: 0.5 * g for name, g in true(*args).items()}
+    )
+    assert float(regularisation.penalty_identities(0, width=64, agop=0.1, n=20).gradient) > 1e-6
+
+
+def test_after_zero_without_penalty_nothing_falls():
+    found = regularisation.after_zero(0, step=0.01, agop=0.0, n=6, width=64, epochs=5000)
+    assert np.isfinite(found.zero_epoch)
+    assert (float(found.fall), float(found.change), float(found.still)) == (0, 0, 1)
+
+
+def test_after_zero_that_is_never_reached():
+    found = regularisation.after_zero(0, step=0.001, agop=0.0, n=50, width=64, epochs=200)
+    assert np.isnan(found.fall) and np.isnan(found.zero_epoch) and float(found.least) > 0
+
+
+def test_continued_starts_at_zero_loss_and_flattens():
+    found = regularisation.continued(0, step=0.01, agop=0.1, n=6, width=64, epochs=500)
+    assert float(found.train_loss[0]) == 0 and float(found.trace[-1]) < float(found.trace[0])
+
+
+def test_little_effects_follow_the_rule():
+    exact, wide = stats.Interval(0.0, -0.1, 0.1), stats.Interval(0.3, -0.1, 0.7)
+    one = stats.Interval(1.0, 0.9, 1.1)
+    assert all(regularisation.little({"performance": exact, "dynamics": exact, "function": one}).values())
+    assert not any(regularisation.little({"performance": wide, "dynamics": wide, "function": wide}).values())
+
+
+def test_step_gradient_is_the_gradient():
+    sample = cyclic.sample(12, seed=3)
+    network = nets.default(sample.rng, 32)
+    gradient = regularisation.step_gradient(network, sample.x, sample.y)
+    after = univariate.train(sample.x, sample.y, network, step=0.01, epochs=1).network
+    assert np.allclose(network.v - after.v, 0.01 * gradient["v"], atol=1e-14)
