@@ -212,11 +212,12 @@ def _check_options(step, epochs, records, rates, agop, decay, reduction) -> np.n
         raise ValueError(f"rates must be three non-negative numbers for (v, W, b), got {rates}")
     if reduction not in ("sum", "mean"):
         raise ValueError(f"reduction must be 'sum' or 'mean', got {reduction!r}")
-    if np.ndim(records) == 0:
-        if records < 1:
+    given = np.asarray(records)
+    whole = np.issubdtype(given.dtype, np.integer)
+    if given.ndim == 0:
+        if not whole or given < 1:
             raise ValueError(f"records must be a positive interval or a list of epochs, got {records}")
-        return every(int(records), epochs)
-    given, records = records, np.asarray(records, dtype=np.int64)
-    if not len(records) or records[0] < 0 or records[-1] > epochs or (np.diff(records) <= 0).any():
-        raise ValueError(f"records must be ascending epochs in 0..{epochs}, got {given}")
-    return records
+        return every(int(given), epochs)
+    if not (whole and given.size) or given[0] < 0 or given[-1] > epochs or (np.diff(given) <= 0).any():
+        raise ValueError(f"records must be ascending epochs in 0..{epochs}, got {records}")
+    return given.astype(np.int64)

@@ -1,0 +1,123 @@
+"""Bad input to the univariate trainer, and its small helpers."""
+
+import numpy as np
+import pytest
+from shallow import nets
+from shallow.data import cyclic
+from shallow.nets import TwoLayer
+from shallow.train import oracle, univariate
+
+X, Y, NETWORK = np.array([-0.3, 0.1, 0.4]), np.array([1.0, -1.0, 1.0]), TwoLayer([1.0, -1.0], [0.1, 0.2], [0.5, 0.5])
+WIDE = TwoLayer(np.ones((2, 3)), [0.0, 0.0], [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "argument, change",
+    [
+        ("x", {"x": []}),
+        ("x", {"x": X[:, None]}),
+        ("x", {"x": [0.0, np.nan, 1.0]}),
+        ("x", {"x": [0.0, np.inf, 1.0]}),
+        ("y", {"y": Y[:2]}),
+        ("y", {"y": [1.0, 2.0, -1.0]}),
+        ("y", {"y": [1.0, np.nan, -1.0]}),
+        ("network", {"network": WIDE}),
+        ("step", {"step": 0.0}),
+        ("step", {"step": -0.1}),
+        ("step", {"step": np.nan}),
+        ("epochs", {"epochs": -1}),
+        ("epochs", {"epochs": 2.5}),
+        ("records", {"records": 0}),
+        ("records", {"records": []}),
+        ("records", {"records": [0, 11]}),
+        ("records", {"records": [3, 2]}),
+        ("records", {"records": [-1, 2]}),
+        ("records", {"records": [0.5, 2]}),
+        ("records", {"records": 2.5}),
+        ("grid", {"grid": [0.0, -1.0]}),
+        ("grid", {"grid": []}),
+        ("grid", {"grid": [0.0, np.nan]}),
+        ("rates", {"rates": (1.0, 1.0)}),
+        ("rates", {"rates": (1.0, -1.0, 1.0)}),
+        ("rates", {"rates": (1.0, np.inf, 1.0)}),
+        ("agop", {"agop": -1e-3}),
+        ("agop", {"agop": np.nan}),
+        ("decay", {"decay": -1.0}),
+        ("decay", {"decay": np.inf}),
+        ("reduction", {"reduction": "max"}),
+    ],
+    ids=str,
+)
+def test_bad_input_is_named(argument, change):
+    options = {"x": X, "y": Y, "network": NETWORK, "step": 0.1, "epochs": 10} | change
+    with pytest.raises(ValueError, match=rf"^{argument} must"):
+        univariate.train(options.pop("x"), options.pop("y"), options.pop("network"), **options)
+
+
+def test_input_may_be_lists_integers_and_is_not_changed():
+    before = NETWORK.W.copy(), NETWORK.b.copy(), NETWORK.v.copy()
+    run = univariate.train(list(X), [1, -1, 1], NETWORK, step=0.1, epochs=np.int64(10), records=[2, 10])
+    assert list(run.epochs) == [2, 10] and run.outputs.shape == (2, 3) and run.loss.shape == (2,)
+    assert run.predictions is None and run.parameters is None and run.gradients is None
+    for old, new in zip(before, (NETWORK.W, NETWORK.b, NETWORK.v), strict=True):
+        assert (old == new).all()
+    assert (univariate.train(X, Y, NETWORK, step=0.1, epochs=0).network.W == NETWORK.W).all()
+
+
+@pytest.mark.parametrize(
+    "argument, network, points",
+    [("points", NETWORK, [1.0, 0.0]), ("points", NETWORK, []), ("points", NETWORK, [np.nan]), ("network", WIDE, [0.0])],
+)
+def test_evaluate_names_bad_input(argument, network, points):
+    with pytest.raises(ValueError, match=rf"^{argument} must"):
+        univariate.evaluate(network, points)
+
+
+def test_every():
+    assert list(univariate.every(4, 10)) == [0, 4, 8, 10]
+    assert list(univariate.every(5, 10)) == [0, 5, 10]
+    assert list(univariate.every(3, 0)) == [0]
+
+
+def problems(count: int) -> list:
+    samples = [cyclic.sample(20, seed=seed) for seed in range(count)]
+    return [(data.x, data.y, nets.default(data.rng, 32)) for data in samples]
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_train_many_is_a_loop(jobs):
+    options = {"step": 0.01, "epochs": 100, "grid": cyclic.grid(50)}
+    together = univariate.train_many(iter(problems(7)), jobs=jobs, **options)
+    for run, problem in zip(together, problems(7), strict=True):
+        assert (run.predictions == univariate.train(*problem, **options).predictions).all()
+
+
+def test_train_many_returns_or_raises_what_diverged():
+    cases = problems(3)
+    cases[1] = (*cases[1][:2], nets.scaled(cases[1][2], 1e200))
+    options = {"step": 0.01, "epochs": 50}
+    first, failed, last = univariate.train_many(cases, **options)
+    assert isinstance(first, univariate.Run) and isinstance(last, univariate.Run)
+    assert isinstance(failed, univariate.Diverged) and failed.epoch == 0
+    with pytest.raises(univariate.Diverged):
+        univariate.train_many(cases, errors="raise", **options)
+    with pytest.raises(ValueError, match="^errors must"):
+        univariate.train_many(cases, errors="ignore", **options)
+    with pytest.raises(ValueError, match="^jobs must"):
+        univariate.train_many(cases, jobs=0, **options)
+    with pytest.raises(ValueError, match="^step must"):
+        univariate.train_many(cases, step=-1, epochs=1)
+
+
+def test_oracle_is_the_formula():
+    """One step by hand, with d inputs: the oracle itself is checked against nothing else."""
+    rng = np.random.default_rng(0)
+    x, y, network = rng.normal(size=(5, 3)), rng.choice([-1.0, 1.0], 5), nets.normal(rng, 4)
+    network = TwoLayer(rng.normal(size=(4, 3)), network.b, network.v)
+    after = oracle.train(x, y, network, step=0.1, epochs=1, decay=0.5)
+    pre = x @ network.W.T + network.b
+    g = np.where(1 - y * network.forward(x) > 0, -y, 0)
+    on = (pre > 0) * g[:, None]
+    assert np.allclose(after.v, 0.95 * network.v - 0.1 * np.maximum(pre, 0).T @ g, atol=1e-14)
+    assert np.allclose(after.b, 0.95 * network.b - 0.1 * network.v * on.sum(axis=0), atol=1e-14)
+    assert np.allclose(after.W, 0.95 * network.W - 0.1 * network.v[:, None] * (on.T @ x), atol=1e-14)
