@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ LOSSES = {
     "absolute": Loss(lambda y, f: np.abs(f - y), lambda y, f: np.sign(f - y), "0 at f = y"),
     "bce": Loss(
         lambda y, f: np.logaddexp(0.0, -y * f),
-        lambda y, f: -y / (1.0 + np.exp(y * f)),
+        lambda y, f: -y * expit(-y * f),
         "smooth; labels -1 and +1, f is the logit",
     ),
 }

@@ -50,12 +50,15 @@ class TwoLayer:
     def forward(self, x: np.ndarray) -> np.ndarray:
         """f at x of shape (n,) or (n, d), computed densely; shape (n,), cost O(n m d)."""
         x = np.asarray(x, dtype=np.float64)
-        return np.maximum(x.reshape(len(x), -1) @ self.W.T + self.b, 0.0) @ self.v
+        x = x[:, None] if x.ndim == 1 else x
+        if x.ndim != 2 or x.shape[1] != self.W.shape[1]:
+            raise ValueError(f"x must have {self.W.shape[1]} columns, got shape {x.shape}")
+        return np.maximum(x @ self.W.T + self.b, 0.0) @ self.v
 
 
 def _check_width(width: int) -> None:
-    if width < 1:
-        raise ValueError(f"width must be positive, got {width}")
+    if not isinstance(width, int | np.integer) or width < 1:
+        raise ValueError(f"width must be a positive integer, got {width!r}")
 
 
 def default(rng: np.random.Generator, width: int, inputs: int = 1) -> TwoLayer:

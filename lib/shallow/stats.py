@@ -59,6 +59,8 @@ def wilson(successes: int | np.ndarray, trials: int | None = None) -> Interval:
     """Fraction of successes with Wilson's interval; also takes a boolean array instead of two counts."""
     if trials is None:
         flags = np.asarray(successes)
+        if not np.isin(flags, (0, 1)).all():
+            raise ValueError("successes must be counts with trials, or an array of booleans")
         successes, trials = int(flags.sum()), flags.size
     if trials < 1 or not 0 <= successes <= trials:
         raise ValueError(f"trials must be positive and successes in 0..trials, got {successes} of {trials}")
@@ -98,8 +100,8 @@ def paired(first: np.ndarray, second: np.ndarray, *, name: str) -> Interval:
 def spearman(a: np.ndarray, b: np.ndarray, *, name: str | None = None) -> Interval | float:
     """Spearman rank correlation of two vectors; with a name, with its bootstrap interval over the pairs."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    if a.shape != b.shape or a.ndim != 1 or len(a) < 3:
-        raise ValueError(f"a and b must be vectors of equal length of at least 3, got {a.shape} and {b.shape}")
+    if a.shape != b.shape or a.ndim != 1 or len(a) < 3 or not np.isfinite([a, b]).all():
+        raise ValueError(f"a and b must be finite vectors of one length of at least 3, got {a.shape} and {b.shape}")
     estimate = rank_correlation(a, b)
     if name is None:
         return estimate
@@ -119,6 +121,8 @@ def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
 def holm(p_values: np.ndarray) -> np.ndarray:
     """Holm's step-down adjusted p-values, same shape as given."""
     p = np.asarray(p_values, dtype=float)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ValueError(f"p_values must lie in [0, 1], got {p_values}")
     order = np.argsort(p, axis=None)
     adjusted = np.maximum.accumulate(p.ravel()[order] * np.arange(p.size, 0, -1))
     result = np.empty(p.size)

@@ -30,9 +30,9 @@ class Sample:
     rng: np.random.Generator
 
 
-def _check_periods(periods: int) -> None:
-    if not isinstance(periods, int | np.integer) or periods < 1:
-        raise ValueError(f"periods must be a positive integer, got {periods!r}")
+def _check_positive(name: str, value: int) -> None:
+    if not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name} must be a positive integer, got {value!r}")
 
 
 def labels(x: np.ndarray, periods: int = 3) -> np.ndarray:
@@ -40,7 +40,7 @@ def labels(x: np.ndarray, periods: int = 3) -> np.ndarray:
 
     The sign of the sine is the parity of $\lfloor 2Px \rfloor$, and the label is 0 where $2Px$ is an integer.
     """
-    _check_periods(periods)
+    _check_positive("periods", periods)
     phase = 2 * periods * np.asarray(x, dtype=float)
     half_period = np.floor(phase)
     return np.where(phase == half_period, 0.0, 1.0 - 2.0 * np.mod(half_period, 2))
@@ -48,7 +48,7 @@ def labels(x: np.ndarray, periods: int = 3) -> np.ndarray:
 
 def clusters(x: np.ndarray, periods: int = 3) -> np.ndarray:
     r"""Cluster number $\lfloor 2P(x + \tfrac12) \rfloor \in \{0, \dots, 2P-1\}$ of every x in $[-\tfrac12, \tfrac12]$."""
-    _check_periods(periods)
+    _check_positive("periods", periods)
     x = np.asarray(x, dtype=float)
     if x.size and not (np.abs(x) <= 0.5).all():
         raise ValueError("x must lie in [-0.5, 0.5], got values outside")
@@ -58,14 +58,13 @@ def clusters(x: np.ndarray, periods: int = 3) -> np.ndarray:
 
 def boundaries(periods: int = 3) -> np.ndarray:
     """The 2P - 1 inner boundaries k/(2P) - 1/2 between clusters, ascending."""
-    _check_periods(periods)
+    _check_positive("periods", periods)
     return np.arange(1 - periods, periods) / (2 * periods)
 
 
 def grid(points: int = 1000) -> np.ndarray:
     """Midpoints of `points` equal cells of [-0.5, 0.5]: the test set of the chapter, shape (points,)."""
-    if points < 1:
-        raise ValueError(f"points must be positive, got {points}")
+    _check_positive("points", points)
     return (np.arange(points) + 0.5) / points - 0.5
 
 
@@ -76,10 +75,14 @@ def design_clusters(design: str, n: int, periods: int = 3) -> np.ndarray:
     the others round-robin to the other clusters.  `two_rightmost` gives one point to the last cluster but one, two to
     the last, and deals the others to the rest.
     """
+    _check_positive("n", n)
+    _check_positive("periods", periods)
     count = 2 * periods
     if design == "strat":
         return np.arange(n) % count
     if design == "two_rightmost":
+        if periods < 2:
+            raise ValueError(f"periods must be at least 2 for the design 'two_rightmost', got {periods}")
         poor = np.array([count - 2, count - 1, count - 1])[:n]
         return np.concatenate([poor, np.arange(max(n - 3, 0)) % (count - 2)])
     match = _POOR.fullmatch(design)
@@ -102,9 +105,8 @@ def sample(n: int, *, periods: int = 3, base: int = 0, seed: int = 0, design: st
     Raises:
         ValueError: for a non-positive n, a negative base or seed, an unknown design or impossible periods.
     """
-    _check_periods(periods)
-    if n < 1:
-        raise ValueError(f"n must be positive, got {n}")
+    _check_positive("periods", periods)
+    _check_positive("n", n)
     if base < 0 or seed < 0:
         raise ValueError(f"base and seed must not be negative, got base={base}, seed={seed}")
     rng = np.random.default_rng([base, n, seed])

@@ -1,0 +1,289 @@
+"""Data, networks, losses and statistics: bad input, and the laws that chapters rely on."""
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+from shallow import losses, nets, stats
+from shallow.data import cyclic
+from shallow.nets import TwoLayer
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+# Data.
+
+
+@pytest.mark.parametrize(
+    "call, argument",
+    [
+        (lambda: cyclic.labels([0.1], periods=0), "periods"),
+        (lambda: cyclic.labels([0.1], periods=1.5), "periods"),
+        (lambda: cyclic.clusters([0.6]), "x"),
+        (lambda: cyclic.clusters([np.nan]), "x"),
+        (lambda: cyclic.boundaries(-1), "periods"),
+        (lambda: cyclic.grid(0), "points"),
+        (lambda: cyclic.grid(2.5), "points"),
+        (lambda: cyclic.sample(0), "n"),
+        (lambda: cyclic.sample(2.5), "n"),
+        (lambda: cyclic.sample(5, seed=-1), "base and seed"),
+        (lambda: cyclic.sample(5, base=-1), "base and seed"),
+        (lambda: cyclic.sample(5, periods=0), "periods"),
+        (lambda: cyclic.sample(5, design="good"), "design"),
+        (lambda: cyclic.sample(5, design="poor(6,1)"), "design"),
+        (lambda: cyclic.sample(5, design="poor(2,6)"), "design"),
+        (lambda: cyclic.sample(5, design="two_rightmost", periods=1), "periods"),
+        (lambda: cyclic.design_clusters("strat", -1), "n"),
+    ],
+)
+def test_bad_data_are_named(call, argument):
+    with pytest.raises(ValueError, match=rf"^{argument}\b.* (must|needs)"):
+        call()
+
+
+@pytest.mark.parametrize("periods", [1, 3, 4])
+def test_labels_are_the_sign_of_the_sine(periods):
+    x = rng().uniform(-0.5, 0.5, 10_000)
+    assert (cyclic.labels(x, periods) == np.sign(np.sin(2 * np.pi * periods * x))).all()
+    assert (cyclic.labels(x, periods) != np.sign(np.sin(2 * np.pi * (periods + 1) * x))).any()
+    exact = np.arange(-periods, periods + 1) / 2 / periods  # the sine itself misses these zeros
+    assert not cyclic.labels(exact, periods).any()
+
+
+@given(st.integers(1, 5), st.floats(-0.5, 0.5))
+def test_clusters_are_half_periods_with_alternating_labels(periods, x):
+    exact = 2 * periods * (Fraction(x) + Fraction(1, 2))
+    label, cluster = cyclic.labels(x, periods), cyclic.clusters(x, periods)
+    if abs(exact - round(exact)) > 1e-12:  # away from the boundaries, where the product 2 P x rounds
+        assert cluster == exact // 1
+    assert 0 <= cluster < 2 * periods
+    assert label == 0 or label == (-1) ** int(cluster - periods)
+
+
+def test_boundaries_separate_the_clusters():
+    inner = cyclic.boundaries(3)
+    assert np.allclose(inner, [-1 / 3, -1 / 6, 0, 1 / 6, 1 / 3])
+    assert (np.diff([cyclic.clusters(inner - 1e-9), cyclic.clusters(inner + 1e-9)], axis=0) == 1).all()
+    for periods in (3, 4):
+        assert np.abs(cyclic.grid()[:, None] - cyclic.boundaries(periods)).min() > 1e-5
+
+
+def test_grid_is_of_midpoints():
+    grid = cyclic.grid(4)
+    assert np.allclose(grid, [-0.375, -0.125, 0.125, 0.375])
+    assert (np.bincount(cyclic.clusters(cyclic.grid(1200))) == 200).all()
+
+
+def test_sample_follows_the_published_stream():
+    plain = rng([0, 30, 5])
+    x = np.sort(plain.uniform(-0.5, 0.5, 30))
+    data = cyclic.sample(30, seed=5)
+    assert (data.x == x).all() and (data.y == cyclic.labels(x)).all()
+    network = nets.default(data.rng, 8)
+    w, b, v = (plain.uniform(-1, 1, 8) for _ in range(3))
+    assert (network.W[:, 0] == w).all() and (network.b == b).all() and (network.v == v / np.sqrt(8)).all()
+
+
+@pytest.mark.parametrize("periods", [3, 4])
+@pytest.mark.parametrize("design", ["strat", "poor(5,1)", "poor(0,3)", "two_rightmost"])
+def test_designs_fill_the_clusters_they_name(design, periods):
+    data = cyclic.sample(50, base=7, seed=2, design=design, periods=periods)
+    count = np.bincount(cyclic.clusters(data.x, periods), minlength=2 * periods)
+    expected = np.bincount(cyclic.design_clusters(design, 50, periods), minlength=2 * periods)
+    assert (count == expected).all() and count.sum() == 50 and (np.diff(data.x) >= 0).all()
+    few = {"poor(5,1)": {5: 1}, "poor(0,3)": {0: 3}, "two_rightmost": {-2: 1, -1: 2}}.get(design, {})
+    assert all(count[cluster] == number for cluster, number in few.items())
+    assert np.ptp(np.delete(count, list(few))) <= 1
+
+
+def test_designs_of_one_seed_share_their_stream():
+    iid, strat, equi = (cyclic.sample(20, base=7, seed=1, design=design) for design in ("iid", "strat", "equi"))
+    assert (equi.x == cyclic.grid(20)).all()
+    first, second = iid.rng.uniform(size=25), strat.rng.uniform(size=5)
+    assert (second == first[20:]).all()  # the second draw of a designed sample is one vector of 20
+    assert (equi.rng.uniform(size=25) == first).all()
+
+
+# Networks.
+
+
+@pytest.mark.parametrize(
+    "call, argument",
+    [
+        (lambda: nets.default(rng(), 0), "width"),
+        (lambda: nets.normal(rng(), 2.5), "width"),
+        (lambda: TwoLayer([1.0, 2.0], [1.0], [1.0, 2.0]), "W, b, v"),
+        (lambda: TwoLayer(np.ones((2, 2, 2)), [1.0, 1.0], [1.0, 1.0]), "W, b, v"),
+        (lambda: TwoLayer([np.nan], [1.0], [1.0]), "W"),
+        (lambda: TwoLayer([1.0], [np.inf], [1.0]), "b"),
+        (lambda: TwoLayer([1.0], [1.0], [-np.inf]), "v"),
+        (lambda: nets.scaled(TwoLayer([1.0], [1.0], [1.0]), np.nan), "W"),
+        (lambda: TwoLayer(np.ones((2, 3)), [1.0, 1.0], [1.0, 1.0]).forward([1.0, 2.0]), "x"),
+        (lambda: TwoLayer([1.0], [1.0], [1.0]).forward(np.ones((4, 2))), "x"),
+        (lambda: TwoLayer([1.0], [1.0], [1.0]).forward(0.5), "x"),
+    ],
+)
+def test_bad_networks_are_named(call, argument):
+    with pytest.raises(ValueError, match=rf"^{argument}\b.* must"):
+        call()
+
+
+def test_forward_is_the_sum_over_neurons():
+    network, x = TwoLayer([[1.0, 2.0], [-1.0, 0.0]], [0.5, 0.25], [2.0, -3.0]), np.array([[0.1, 0.2], [-1.0, 0.0]])
+    assert network.forward(x) == pytest.approx([2 * (0.1 + 0.4 + 0.5) - 3 * 0.15, -3 * 1.25])
+    assert network.width == 2 and TwoLayer([1, 2], [3, 4], [5, 6]).W.shape == (2, 1)
+    assert network.forward(np.empty((0, 2))).shape == (0,)
+
+
+def test_output_is_homogeneous_of_degree_two():
+    network, x = nets.default(rng(), 64), cyclic.grid(30)
+    for alpha in (0.1, 3.0):
+        assert np.allclose(nets.scaled(network, alpha).forward(x), alpha**2 * network.forward(x), rtol=1e-12)
+    negative = nets.scaled(network, -1.0).forward(x)
+    assert not np.allclose(negative, network.forward(x))  # positive factors only
+
+
+def test_where_kinks_of_the_default_initialisation_fall():
+    """In the domain with probability E|w|/2 = 1/4; active everywhere or nowhere with 3/8 each."""
+    network = nets.default(rng(1), 200_000)
+    ends = network.W * [-0.5, 0.5] + network.b[:, None] > 0
+    active = ends.sum(axis=1)
+    assert np.bincount(active) / 200_000 == pytest.approx([3 / 8, 1 / 4, 3 / 8], abs=0.005)
+
+
+def test_initialisations_have_their_variances():
+    for initial, variance in ((nets.default, 1 / 3), (nets.normal, 1.0)):
+        network = initial(rng(2), 100_000)
+        for parameter, expected in ((network.W, variance), (network.b, variance), (network.v, variance / 100_000)):
+            assert parameter.var() == pytest.approx(expected, rel=0.02) and abs(parameter.mean()) < 0.02
+
+
+def test_antisymmetric_network_is_zero_and_twice_as_wide():
+    network, x = nets.default(rng(), 50), cyclic.grid(100)
+    doubled = nets.antisymmetric(network)
+    assert doubled.width == 100 and np.abs(doubled.forward(x)).max() < 1e-15
+    assert (nets.with_output(network, np.zeros(50)).forward(x) == 0).all()
+    assert np.abs(network.forward(x)).max() > 0.01
+
+
+# Losses.
+
+
+@pytest.mark.parametrize("name", losses.LOSSES)
+def test_derivative_is_that_of_the_value(name):
+    loss = losses.LOSSES[name]
+    f = rng().normal(size=400) * 3
+    y = np.where(rng(1).random(400) < 0.5, -1.0, 1.0)
+    smooth = np.abs(y * f - 1) > 1e-3
+    slope = (loss.value(y, f + 1e-6) - loss.value(y, f - 1e-6)) / 2e-6
+    assert np.abs(slope - loss.derivative(y, f))[smooth].max() < 1e-6
+    assert np.abs(slope + loss.derivative(y, f))[smooth].max() > 0.1
+    assert (loss.value(y, f) >= 0).all()
+
+
+def test_conventions_at_kinks_and_far_away():
+    assert losses.LOSSES["hinge"].derivative(np.array([1.0, -1.0]), np.array([1.0, -1.0])) == pytest.approx([0, 0])
+    assert losses.LOSSES["absolute"].derivative(np.array([1.0]), np.array([1.0])) == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        y, f = np.array([1.0, -1.0]), np.array([1e4, 1e4])
+        assert losses.LOSSES["bce"].value(y, f) == pytest.approx([0, 1e4])
+        assert losses.LOSSES["bce"].derivative(y, f) == pytest.approx([0, 1])
+
+
+# Statistics.
+
+
+@pytest.mark.parametrize(
+    "call, argument",
+    [
+        (lambda: stats.wilson(3, 0), "trials"),
+        (lambda: stats.wilson(4, 3), "trials"),
+        (lambda: stats.wilson(-1, 3), "trials"),
+        (lambda: stats.wilson([]), "trials"),
+        (lambda: stats.wilson([0.5, 0.5]), "successes"),
+        (lambda: stats.bootstrap([1.0], name="a"), "values"),
+        (lambda: stats.bootstrap([1.0, np.nan], name="a"), "values"),
+        (lambda: stats.paired([1.0, 2.0], [1.0], name="a"), "first and second"),
+        (lambda: stats.spearman([1.0, 2.0], [1.0, 2.0]), "a and b"),
+        (lambda: stats.spearman([1.0, 2.0, np.nan], [1.0, 2.0, 3.0]), "a and b"),
+        (lambda: stats.spearman(np.ones((3, 2)), np.ones((3, 2))), "a and b"),
+        (lambda: stats.holm([0.1, 1.2]), "p_values"),
+        (lambda: stats.holm([0.1, np.nan]), "p_values"),
+    ],
+)
+def test_bad_statistics_are_named(call, argument):
+    with pytest.raises(ValueError, match=rf"^{argument} must"):
+        call()
+
+
+def test_interval_answers_strictly():
+    interval = stats.Interval(0.42, 0.30, 0.55)
+    assert str(interval) == "0.42 [0.30, 0.55]" and f"{interval:.1f}" == "0.4 [0.3, 0.6]"
+    assert interval.above(0.29) and not interval.above(0.30) and interval.below(0.56) and not interval.below(0.55)
+    assert interval.contains(0.30) and not interval.contains(0.56)
+    assert interval.inside(0.3, 0.55) and not interval.inside(0.31, 1)
+    assert str(stats.Interval(-0.001, -0.2, 0.004)) == "0.00 [-0.20, 0.00]"
+
+
+def test_wilson_is_the_formula():
+    z = scipy_stats.norm.ppf(0.975)
+    for successes, trials in ((0, 10), (7, 10), (50, 50), (25, 50)):
+        p = successes / trials
+        centre = (p + z**2 / (2 * trials)) / (1 + z**2 / trials)
+        half = z / (1 + z**2 / trials) * np.sqrt(p * (1 - p) / trials + z**2 / (4 * trials**2))
+        found = stats.wilson(successes, trials)
+        assert (found.estimate, found.low, found.high) == pytest.approx((p, centre - half, centre + half), abs=1e-12)
+    assert stats.wilson([True, False, True]) == stats.wilson(2, 3)
+
+
+def test_bootstrap_covers_and_repeats():
+    hits = 0
+    for trial in range(200):
+        values = rng(trial).normal(1.0, 2.0, 60)
+        hits += stats.bootstrap(values, name=f"trial {trial}", resamples=400).contains(1.0)
+    assert 180 <= hits <= 199  # nominal 190; standard deviation 3
+    values = rng().normal(size=(40, 3))
+    spread = stats.bootstrap(values, lambda a, axis: a.std(axis=axis).max(), name="spread")
+    assert spread == stats.bootstrap(values, lambda a, axis: a.std(axis=axis).max(), name="spread")
+    assert spread != stats.bootstrap(values, lambda a, axis: a.std(axis=axis).max(), name="other")
+
+
+def test_paired_difference_gains_from_pairing():
+    first = rng().normal(0, 10, 50)
+    second = first - 1 + rng(1).normal(0, 0.1, 50)
+    pairs = stats.paired(first, second, name="pairs")
+    broken = stats.paired(first, rng(2).permutation(second), name="pairs")
+    assert pairs.above(0.9) and pairs.below(1.1) and broken.contains(0)
+
+
+def test_spearman_is_scipys_and_sees_a_trend():
+    a, b = rng().integers(0, 6, 40), rng(1).integers(0, 6, 40)
+    assert stats.spearman(a, b) == pytest.approx(scipy_stats.spearmanr(a, b).statistic)
+    blank = [stats.spearman(a, rng(k).permutation(b), name=f"blank {k}").contains(0) for k in range(20)]
+    assert sum(blank) >= 16  # nominal 19
+    assert stats.spearman(np.arange(40), np.arange(40) ** 3, name="trend").above(0.99)
+    assert np.isnan(stats.rank_correlation(np.ones(4), np.arange(4)))
+
+
+def test_holm_against_the_definition():
+    p = rng().random(12) ** 2
+    order = np.argsort(p)
+    expected = np.empty(12)
+    for place, k in enumerate(order):
+        expected[k] = min(1, max((12 - q) * p[order[q]] for q in range(place + 1)))
+    assert stats.holm(p) == pytest.approx(expected)
+    assert stats.holm(p.reshape(3, 4)).shape == (3, 4)
+
+
+def test_streams_are_named():
+    first = stats.stream("experiment", 3, "data").random(4)
+    assert (first == stats.stream("experiment", 3, "data").random(4)).all()
+    assert not (first == stats.stream("experiment", 3, "network").random(4)).any()
+    assert not (first == stats.stream("experiment", 4, "data").random(4)).any()
