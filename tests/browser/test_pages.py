@@ -34,7 +34,7 @@ def has_mathematics(name: str) -> bool:
 
 
 every_page = pytest.mark.parametrize("name", PAGES)
-every_page_with_mathematics = pytest.mark.parametrize("name", filter(has_mathematics, PAGES))
+every_page_with_mathematics = pytest.mark.parametrize("name", list(filter(has_mathematics, PAGES)))
 
 
 @every_page
