@@ -83,7 +83,7 @@ def scaled(network: TwoLayer, factor: float) -> TwoLayer:
 
 
 def antisymmetric(network: TwoLayer) -> TwoLayer:
-    r"""Antisymmetric doubling $h = \tfrac{1}{\sqrt2} f(\cdot;\theta) - \tfrac{1}{\sqrt2} f(\cdot;\theta')$, $\theta'(0) = \theta(0)$.
+    r"""Antisymmetric doubling $h = (f(\cdot;\theta) - f(\cdot;\theta')) / \sqrt2$ with $\theta'(0) = \theta(0)$.
 
     Returned *folded*, as one plain network of width 2m with output weights $u = \pm v/\sqrt2$.  A step $\eta$ on v is a
     step $\eta/2$ on u, so it has to be trained with ``rates=nets.ANTISYMMETRIC``.  Source: Zhang et al. (2020).

@@ -47,7 +47,7 @@ def labels(x: np.ndarray, periods: int = 3) -> np.ndarray:
 
 
 def clusters(x: np.ndarray, periods: int = 3) -> np.ndarray:
-    r"""Cluster number $\lfloor 2P(x + \tfrac12) \rfloor \in \{0, \dots, 2P-1\}$ of every x in $[-\tfrac12, \tfrac12]$."""
+    r"""Cluster number $\lfloor 2P(x + \tfrac12) \rfloor \in \{0, \dots, 2P-1\}$ of x in $[-\tfrac12, \tfrac12]$."""
     _check_positive("periods", periods)
     x = np.asarray(x, dtype=float)
     if x.size and not (np.abs(x) <= 0.5).all():
