@@ -46,6 +46,15 @@ def test_folded_training_with_equal_rates_is_something_else(monkeypatch):
     assert initialisation.folding(0, width=64, step=0.01, epochs=200).difference > 1e-3
 
 
+@pytest.mark.parametrize("step", [0.01, 0.001])
+def test_antisymmetric_training_is_plain_training_at_a_smaller_scale_and_step(step):
+    assert initialisation.rescaling(0, width=64, step=step, epochs=200).difference < 1e-10
+
+
+def test_the_rescaled_network_at_the_full_step_is_something_else():
+    assert initialisation.rescaling(0, width=64, step=0.01, slower=1.0, epochs=200).difference > 1e-3
+
+
 def test_every_column_of_the_heatmap_starts_at_zero():
     assert initialisation.initial_output(17, width=64).output == 0.0
 

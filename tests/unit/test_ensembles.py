@@ -157,12 +157,12 @@ def test_summary_and_models_of_a_sweep_agree_with_the_cells():
 
 def test_splits_of_one_network_have_no_preferred_half():
     sizes = {"network": list(initialisation.NETWORKS), "n": [10, 30]}
-    options = dict(step=0.01, models=6, epochs=40, every=20)
+    options = dict(models=6, epochs=40, every=20)
     found = sweep.grid(initialisation.compared, sizes, jobs=1, **options).sel(network="plain")
     null = initialisation.split_null(found, name="test", splits=4000)
     for draws in null.values():
         assert abs(draws.mean()) < 4 * draws.std() / np.sqrt(len(draws))
-    with pytest.raises(ValueError, match="network must be one of plain, wide, antisymmetric"):
+    with pytest.raises(ValueError, match="network must be one of plain, wide, antisymmetric, matched"):
         initialisation.compared("deep", 10, **options)
 
 

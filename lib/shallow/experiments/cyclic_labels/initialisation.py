@@ -26,10 +26,12 @@ ACTIVATIONS: dict[str, tuple[Callable, Callable]] = {
     "relu": (lambda z: np.maximum(z, 0.0), lambda z: (z > 0).astype(float)),
     "softplus": (lambda z: np.logaddexp(0.0, z), expit),
 }
+#: The networks of the comparison; `matched` differs from the antisymmetric one in its start alone, see `compared`.
 NETWORKS = {
-    "plain": dict(width=512),
-    "wide": dict(width=1024),
-    "antisymmetric": dict(width=512, antisymmetric=True),
+    "plain": dict(width=512, step=0.01),
+    "wide": dict(width=1024, step=0.01),
+    "antisymmetric": dict(width=512, step=0.01, antisymmetric=True),
+    "matched": dict(width=1024, step=0.01 * 2**-0.5, alpha=2**-0.25),
 }
 
 
@@ -146,6 +148,30 @@ def folding(seed: int, *, width: int, step: float, n: int = 50, base: int = 0, e
     return xr.Dataset({"difference": ((), np.abs(folded - unfolded).max() / np.abs(unfolded).max())})
 
 
+def rescaling(
+    seed: int, *, width: int, step: float, slower: float = 2**-0.5, n: int = 50, base: int = 0, epochs: int = 500
+) -> xr.Dataset:
+    r"""Train the antisymmetric network folded, and as a plain one from $2^{-1/4}$ times both copies at another step.
+
+    Args:
+        slower: factor of the other step; $1/\sqrt2$ makes the two the same.
+
+    Returns the scalar difference: largest on the grid, relative to the largest output there.
+    """
+    sample = cyclic.sample(n, base=base, seed=seed)
+    network = nets.default(sample.rng, width)
+    small = nets.scaled(network, 2**-0.25)
+    plain = TwoLayer(np.tile(small.W, (2, 1)), np.tile(small.b, 2), np.concatenate([small.v, -small.v]))
+    cases = ((nets.antisymmetric(network), step, nets.ANTISYMMETRIC), (plain, slower * step, nets.ALL))
+    folded, scaled = (
+        univariate.train(
+            sample.x, sample.y, start, step=each, epochs=epochs, records=[epochs], grid=GRID, rates=rates
+        ).predictions[-1]
+        for start, each, rates in cases
+    )
+    return xr.Dataset({"difference": ((), np.abs(folded - scaled).max() / np.abs(folded).max())})
+
+
 def _train_copies(x: np.ndarray, y: np.ndarray, network: TwoLayer, step: float, epochs: int) -> list[TwoLayer]:
     """Gradient descent on both copies of h, from the definition."""
     copies = [network, replace(network)]
@@ -168,7 +194,11 @@ def initial_output(n: int, *, width: int = 512, base: int = 0, models: int = 10)
 
 
 def compared(network: str, n: int, **options) -> xr.Dataset:
-    """A heatmap column for one of the networks of the comparison: plain, wide (twice the width) or antisymmetric."""
+    r"""A heatmap column, without what is not compared, for one of the networks of the comparison.
+
+    With $\varphi = 2^{-1/4} \theta$ the antisymmetric network is $f(\cdot;\varphi) - f(\cdot;\varphi')$ and moves with
+    the step $\eta / \sqrt2$ in all groups: `matched` is a plain network of that width, scale and step.
+    """
     if network not in NETWORKS:
         raise ValueError(f"network must be one of {', '.join(NETWORKS)}, got {network!r}")
     full = ensembles.ensemble(n, **NETWORKS[network], **options)

@@ -70,8 +70,8 @@ RECORDS: dict[str, Recipe] = {
     "antisymmetric_forty_models": Recipe(
         compared,
         {"network": list(NETWORKS), "n": list(SIZES)},
-        {"step": 0.01, "models": 40, "epochs": 20_000, "every": 500},
-        "Antisymmetric against plain and twice as wide, 40 models each",
+        {"models": 40, "epochs": 20_000, "every": 500},
+        "Antisymmetric against plain, twice as wide, and matched in scale and step, 40 models each",
     ),
     "kernel_from_near_zero": Recipe(
         kernel_change,
