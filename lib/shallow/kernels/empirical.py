@@ -39,10 +39,13 @@ def blocks(network: TwoLayer, x: np.ndarray, z: np.ndarray | None = None) -> Blo
         network: two-layer ReLU network with m neurons and d inputs.
         x, z: inputs of shape (n,) or (n, d); z defaults to x.
 
-    Cost: O(n n' m) multiplications in matrix products and O((n + n') chunk) memory.
+    Cost: O(n n' m) multiplications in matrix products and O((n + n') chunk) memory; for one input
+    O((n + n') m + n n').
     """
     x = _inputs("x", x, network)
     z = x if z is None else _inputs("z", z, network)
+    if x.shape[1] == 1:
+        return _blocks_on_a_line(network, x[:, 0], z[:, 0])
     output, gates = np.zeros((len(x), len(z))), np.zeros((len(x), len(z)))
     for start in range(0, network.width, _CHUNK):
         part = slice(start, start + _CHUNK)
@@ -51,6 +54,34 @@ def blocks(network: TwoLayer, x: np.ndarray, z: np.ndarray | None = None) -> Blo
         output += np.maximum(left, 0) @ np.maximum(right, 0).T
         gates += ((left > 0) * network.v[part] ** 2) @ (right > 0).astype(float).T
     return Blocks(output, gates * (x @ z.T), gates)
+
+
+def _blocks_on_a_line(network: TwoLayer, x: np.ndarray, z: np.ndarray) -> Blocks:
+    """The blocks for one input: a neuron is active on a ray, hence at two points if it is at the outer one.
+
+    Sums of w^2, w b, b^2 and v^2 over the neurons active at a point, kept apart by the sign of w, give every entry.
+    """
+    points, place = np.unique(np.concatenate([x, z]), return_inverse=True)
+    left, right = np.split(place, [len(x)])
+    w, b, rank = network.W[:, 0], network.b, np.arange(len(points))
+    moments = np.stack([w * w, w * b, b * b, network.v**2])
+    count = _active_points(w, b, points)
+    rays = ((w >= 0, len(points) - rank, np.minimum), (w < 0, 1 + rank, np.maximum))  # to the right, to the left
+    sums = np.zeros((4, len(x), len(z)))
+    for chosen, needed, outer in rays:
+        by_count = [np.bincount(count[chosen], row[chosen], len(points) + 1) for row in moments]
+        at_least = np.cumsum(np.array(by_count)[:, ::-1], axis=1)[:, ::-1]
+        sums += at_least[:, needed][:, outer.outer(left, right)]
+    square, cross, constant, gates = sums
+    output = square * np.multiply.outer(x, z) + cross * np.add.outer(x, z) + constant
+    return Blocks(output, gates * np.multiply.outer(x, z), gates)
+
+
+def _active_points(w: np.ndarray, b: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """At how many of the points each neuron is active, by the same rounded predicate as everywhere; shape (m,)."""
+    starts = range(0, len(w), _CHUNK)
+    parts = [np.multiply.outer(points, w[s : s + _CHUNK]) + b[s : s + _CHUNK] > 0 for s in starts]
+    return np.concatenate([part.sum(axis=0) for part in parts])
 
 
 def ntk(

@@ -28,7 +28,7 @@ def spectrum(
 ) -> xr.Dataset:  # fmt: skip
     """The kernel at initialisation, on the training inputs plus `shift`; without hidden biases if `bias` is false.
 
-    Returns over `rank` (1..n): values, the eigenvalues, and labels, the share of |y|^2 along each eigenvector; over
+    Returns over `rank` (1..n): eigenvalues, and labels, the share of |y|^2 along each eigenvector; over
     `mode` (1..8): changes, the sign changes of the eigenvector along x, and affine, its squared norm in the span of 1
     and x; and output_share, the share of the trace that comes from the output weights.
     """
@@ -40,7 +40,7 @@ def spectrum(
     kernel = sum(parts if bias else parts[:2])
     values, vectors = empirical.eigenbasis(kernel)
     data = {
-        "values": ("rank", values),
+        "eigenvalues": ("rank", values),
         "labels": ("rank", (sample.y @ vectors) ** 2 / n),
         "changes": ("mode", sign_changes(vectors[:, :MODES])),
         "affine": ("mode", affine_share(sample.x, vectors[:, :MODES])),
@@ -147,7 +147,7 @@ def summary(seed: int, **options) -> xr.Dataset:
 
     Over `mode`: labels (share of $|y|^2$); start ($|\beta_i(0)|$); early_std and late_std (first tenth and last half,
     every epoch); late_rms; flips (sign changes per 100 epochs, first tenth); decay (first epoch from which the moving
-    rms stays below $\sqrt n/20$ or 10% of its first value, whichever is larger; inf for never); decay_mean (the same
+    rms stays below $\sqrt n/20$ or 10% of its first value, whichever is larger; NaN for never); decay_mean (the same
     for the absolute value of the moving mean, with every epoch of the window); quiet (for the rms and $\sqrt n/10$,
     every epoch).  Over `leading` k = 1..15: captured (share of $\sum_t |g(t)|^2$ in
     modes 1..k).  Scalars: participation (of the mode energies, all n modes); null_participation (in a random basis);
@@ -179,17 +179,16 @@ def moving_rms(values: np.ndarray, window: int = WINDOW) -> np.ndarray:
 
 
 def settled(rms: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """First epoch from which the windows (records, k) stay below level (k,): 0 for always, inf for never, NaN kept."""
-    above = rms >= level
+    """First epoch from which the windows (records, k) stay below level (k,): 0 for always, NaN for never."""
+    above = ~(rms < level)  # so that NaN is above
     last = np.where(above.any(axis=0), len(rms) - 1 - np.argmax(above[::-1], axis=0), -1)
-    epochs = np.where(above[-1], np.inf, (last + 1.0) * EVERY)
-    return np.where(np.isnan(rms).any(axis=0), np.nan, epochs)
+    return np.where(above[-1], np.nan, (last + 1.0) * EVERY)
 
 
 def order_of_decay(decay: np.ndarray) -> np.ndarray:
-    """Spearman's rho of mode number and decay epoch (runs, modes), never being last; 0 where all tie; shape (runs,)."""
+    """Spearman's rho of mode number and decay epoch (runs, modes), NaN (never) being last; 0 where all tie; (runs,)."""
     numbers = np.arange(decay.shape[1])
-    return np.nan_to_num([stats.rank_correlation(numbers, np.minimum(row, 1e12)) for row in decay])
+    return np.nan_to_num([stats.rank_correlation(numbers, np.nan_to_num(row, nan=np.inf)) for row in decay])
 
 
 def phases(beta: np.ndarray, low: int, peak: int) -> np.ndarray:
@@ -203,38 +202,62 @@ def phases(beta: np.ndarray, low: int, peak: int) -> np.ndarray:
 
 
 def changes_of_phase(beta: np.ndarray, lows: np.ndarray, peaks: np.ndarray) -> np.ndarray:
-    """Changes of the rms over the phases of every window in every run: (windows, runs, 2, modes).
+    """Changes of the rms over the phases of every window in every run: (windows, runs, 2 modes).
 
-    The two changes are from before the low to low-to-peak, and from there to after the peak.
+    First, for each mode, the change from before the low to low-to-peak; then that from there to after the peak.
     """
-    return np.stack([np.diff(phases(beta, low, peak), axis=-2) for low, peak in zip(lows, peaks, strict=True)])
+    changes = [np.diff(phases(beta, low, peak), axis=-2) for low, peak in zip(lows, peaks, strict=True)]
+    return np.stack(changes).reshape(len(lows), len(beta), -1)
 
 
-def contrast(groups: list[tuple[np.ndarray, np.ndarray]], *, name: str) -> xr.Dataset:
+def contrast(
+    strata: list[tuple[np.ndarray, np.ndarray, np.ndarray]], *, name: str, permutations: int = 2000, level: float = 0.05
+) -> xr.Dataset:
     """Do runs change more in their own windows than other runs do in the same windows?
 
     Args:
-        groups: for each design its (own, others): changes of the runs in their own windows, (windows, 2, modes), and of
-            the comparison runs in all those windows, (windows, comparisons, 2, modes).
+        strata: for each design (changes, own, others): the changes of every run in every window (windows, runs, looks),
+            the run that each window belongs to (windows,), and the runs to compare with (others,).
         name: of the random stream.
+        permutations: relabellings of runs within their stratum; windows stay, runs take each other's places.
 
     Returns:
-        Dataset over `change` and `mode`: estimate, the mean difference; low and high, its 95% bootstrap interval, runs
-        of both kinds being resampled within their group; p, two-sided and adjusted by Holm over all looks.
+        Dataset over `look`: estimate, the mean over windows of own minus mean other; low and high, the 95% interval from
+        the permutations; p, two-sided permutation p-values adjusted by Holm over all looks; and the scalar
+        false_alarms: the share of the relabellings in which the same rule finds a p below level.
     """
-    rng, resamples = stats.stream("contrast", name), stats.RESAMPLES
-    total = sum(len(own) for own, _ in groups)
-    estimate = sum((own - others.mean(axis=1)).sum(axis=0) for own, others in groups) / total
-    draws = np.zeros((resamples,) + estimate.shape)
-    for own, others in groups:
-        windows, comparisons = others.shape[:2]
-        w = rng.multinomial(windows, np.full(windows, 1 / windows), resamples)
-        c = rng.multinomial(comparisons, np.full(comparisons, 1 / comparisons), resamples) / comparisons
-        means = np.einsum("rc,wc...->rw...", c, others)
-        draws += np.einsum("rw,rw...->r...", w, own - means) / total
-    tail = np.minimum((draws <= 0).mean(axis=0), (draws >= 0).mean(axis=0))
-    p = stats.holm(np.minimum(2 * np.maximum(tail, 1 / resamples), 1))
-    low, high = np.quantile(draws, [0.025, 0.975], axis=0)
-    values = {"estimate": estimate, "low": low, "high": high, "p": p}
-    looks = {"change": ["from before the low to the rise", "from the rise to after the peak"], "mode": NUMBERS}
-    return xr.Dataset({key: (("change", "mode"), value) for key, value in values.items()}, looks)
+    rng = stats.stream("contrast", name)
+    estimate = _own_minus_others(strata)
+    null = np.stack([_own_minus_others(_relabelled(strata, rng)) for _ in range(permutations)])
+    size = np.sort(np.abs(null), axis=0)
+
+    def adjusted(values: np.ndarray) -> np.ndarray:
+        as_large = [permutations - np.searchsorted(size[:, k], abs(v) - 1e-12) for k, v in enumerate(values)]
+        return stats.holm((1 + np.array(as_large)) / (1 + permutations))
+
+    alarms = np.mean([(adjusted(values) < level).any() for values in null[: permutations // 4]])
+    spread = np.quantile(null, [0.025, 0.975], axis=0)
+    data = {"estimate": estimate, "low": estimate - spread[1], "high": estimate - spread[0], "p": adjusted(estimate)}
+    return xr.Dataset({key: ("look", value) for key, value in data.items()} | {"false_alarms": ((), alarms)})
+
+
+def _own_minus_others(strata: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Mean over all windows of the change of the own run minus the mean change of the others, per look."""
+    parts = [changes[np.arange(len(own)), own] - changes[:, others].mean(axis=1) for changes, own, others in strata]
+    return np.concatenate(parts).mean(axis=0)
+
+
+def _relabelled(
+    strata: list[tuple[np.ndarray, np.ndarray, np.ndarray]], rng: np.random.Generator
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The strata with the runs permuted among own and others."""
+    mixed = [rng.permutation(np.concatenate([own, others])) for _, own, others in strata]
+    cut = zip(strata, mixed, strict=True)
+    return [(changes, runs[: len(own)], runs[len(own) :]) for (changes, own, _), runs in cut]
+
+
+def agreement_in_time(tracks: xr.Dataset) -> np.ndarray:
+    """Spearman's rho over time of the moving rms of beta and of the residual, for every run and mode: (runs, modes)."""
+    pairs = zip(tracks.beta.values, tracks.residual.values, strict=True)
+    sizes = [(moving_rms(beta), moving_rms(residual)) for beta, residual in pairs]
+    return np.array([[stats.rank_correlation(b[:, i], r[:, i]) for i in range(b.shape[1])] for b, r in sizes])
