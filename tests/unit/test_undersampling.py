@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from shallow import nets, stats
 from shallow.data import cyclic
-from shallow.experiments.cyclic_labels import regularisation, runs, undersampling
+from shallow.experiments.cyclic_labels import bumps, regularisation, runs, undersampling
 from shallow.train import univariate
 
 
@@ -120,3 +120,15 @@ def test_step_gradient_is_the_gradient():
     gradient = regularisation.step_gradient(network, sample.x, sample.y)
     after = univariate.train(sample.x, sample.y, network, step=0.01, epochs=1).network
     assert np.allclose(network.v - after.v, 0.01 * gradient["v"], atol=1e-14)
+
+
+def test_calm_runs_keep_a_slow_bump_and_lose_dense_jumps():
+    epochs = np.arange(0, 20_001, 100)
+    falling, slow = np.exp(-epochs / 4000), 0.3 * np.exp(-(((epochs - 8000) / 2000) ** 2))
+    jumps = 0.5 * ((epochs % 500 < 300) & (epochs > 6000) & (epochs < 9000))
+    test = np.stack([falling * 0.1 + slow, falling * 0.1 + jumps])
+    losses = {"test_loss": (("seed", "epoch"), test), "train_loss": (("seed", "epoch"), np.stack([falling] * 2))}
+    losses["cluster_loss"] = (("seed", "epoch", "cluster"), np.repeat(test[..., None], 6, axis=-1))
+    planted = xr.Dataset(losses, {"seed": [0, 1], "epoch": epochs})
+    assert bumps.slow(planted).diverging.values.tolist() == [True, True]
+    assert bumps.slow(undersampling.calm(planted)).diverging.values.tolist() == [True, False]
