@@ -56,21 +56,31 @@ def _specification(recipe: Recipe) -> dict:
 
 
 def fingerprint(function: Callable) -> str:
-    """Hash of the sources of every library module that the function's module imports, directly or not."""
+    """Hash of the code of every library module that the function's module imports, directly or not.
+
+    The syntax trees are hashed without docstrings, so that comments, documentation and layout do not count.
+    """
     pending, seen = [function.__module__], {}
     while pending:
         name = pending.pop()
-        spec = importlib.util.find_spec(name) if name not in seen and name.split(".")[0] == "shallow" else None
+        spec = importlib.util.find_spec(name) if name not in seen and _is_module(name) else None
         if spec is None or spec.origin is None:
             continue
-        seen[name] = Path(spec.origin).read_bytes()
-        for node in ast.walk(ast.parse(seen[name])):
+        tree = ast.parse(Path(spec.origin).read_bytes())
+        for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 pending += [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
                 pending += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        pending = [name for name in pending if _is_module(name)]
-    return hashlib.sha256(b"\0".join(seen[name] for name in sorted(seen))).hexdigest()[:16]
+            body = getattr(node, "body", None)
+            if isinstance(body, list) and body and _is_docstring(body[0]):
+                node.body = body[1:]
+        seen[name] = ast.dump(tree)
+    return hashlib.sha256("\0".join(seen[name] for name in sorted(seen)).encode()).hexdigest()[:16]
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _is_module(name: str) -> bool:

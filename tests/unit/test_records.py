@@ -72,13 +72,22 @@ def test_an_unknown_name_lists_the_known():
         records.recipe("cyclic_labels/nothing")
 
 
-def test_the_fingerprint_covers_modules_imported_indirectly(monkeypatch):
-    """A changed trainer marks a record stale, although the cell's own module is unchanged."""
+@pytest.mark.parametrize(("change", "counts"), [(b"\nextra = 1\n", True), (b"\n# a comment\n", False)])
+def test_the_fingerprint_covers_code_that_is_imported_indirectly(monkeypatch, change, counts):
+    """A changed trainer marks a record stale, although the cell's own module is unchanged; a comment does not."""
     from shallow.experiments.cyclic_labels.ensembles import ensemble
     from shallow.train import univariate
 
     before = records.fingerprint(ensemble)
     read = records.Path.read_bytes
-    touched = univariate.__file__
-    monkeypatch.setattr(records.Path, "read_bytes", lambda p: read(p) + (b"#" if str(p) == touched else b""))
-    assert records.fingerprint(ensemble) != before
+    monkeypatch.setattr(records.Path, "read_bytes", lambda p: read(p) + (change if str(p) == univariate.__file__ else b""))
+    assert (records.fingerprint(ensemble) != before) == counts
+
+
+def test_a_docstring_does_not_count(monkeypatch):
+    from shallow.experiments.cyclic_labels.ensembles import ensemble
+
+    before = records.fingerprint(ensemble)
+    read = records.Path.read_bytes
+    monkeypatch.setattr(records.Path, "read_bytes", lambda p: read(p).replace(b'"""', b'"""More words. ', 1))
+    assert records.fingerprint(ensemble) == before

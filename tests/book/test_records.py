@@ -1,0 +1,20 @@
+"""Every recorded run is what its own code computes today: stored whole, for this specification, and cells of it recomputed."""
+
+import pytest
+
+from shallow import paths, records
+
+
+@pytest.mark.parametrize("name", records.recipes())
+def test_a_record_agrees_with_its_code(name):
+    assert records.verify(name, cells=1)
+
+
+def test_records_are_small():
+    sizes = {file.name: file.stat().st_size for file in paths.RECORDS.rglob("*.nc")}
+    assert sizes and max(sizes.values()) < 5e6 and sum(sizes.values()) < 60e6, sizes
+
+
+def test_nothing_is_recorded_without_a_recipe():
+    stored = {f"{file.parent.name}/{file.stem}" for file in paths.RECORDS.rglob("*.json")}
+    assert stored <= set(records.recipes())
