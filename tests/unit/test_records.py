@@ -79,8 +79,8 @@ def test_the_fingerprint_covers_code_that_is_imported_indirectly(monkeypatch, ch
     from shallow.train import univariate
 
     before = records.fingerprint(ensemble)
-    read = records.Path.read_bytes
-    monkeypatch.setattr(records.Path, "read_bytes", lambda p: read(p) + (change if str(p) == univariate.__file__ else b""))
+    read, changed = records.Path.read_bytes, records.Path(univariate.__file__)
+    monkeypatch.setattr(records.Path, "read_bytes", lambda p: read(p) + (change if p == changed else b""))
     assert (records.fingerprint(ensemble) != before) == counts
 
 
