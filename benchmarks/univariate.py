@@ -1,0 +1,159 @@
+"""The univariate trainer beside what a reader would otherwise use: five ways to train the same networks.
+
+Each function takes a list of problems (x, y, network) of one size and a number type, and returns `run(epochs)`, which
+trains all of them from the start by full-batch gradient descent on the summed hinge loss with `STEP` and returns the
+parameters (W, b, v) of every network.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
+import numpy as np
+import torch
+from shallow.train import univariate
+
+STEP = 0.01
+
+
+def pytorch_loop(problems, dtype, threads):
+    """One network after the other, as in a tutorial: nn.Module, autograd, SGD."""
+
+    class TwoLayer(torch.nn.Module):
+        def __init__(self, network):
+            super().__init__()
+            self.hidden = torch.nn.Linear(1, network.width)
+            self.output = torch.nn.Linear(network.width, 1, bias=False)
+            for parameter, value in zip(self.parameters(), (network.W, network.b, network.v[None]), strict=True):
+                parameter.data = torch.tensor(value)
+
+        def forward(self, x):
+            return self.output(torch.relu(self.hidden(x)))
+
+    def run(epochs):
+        trained = []
+        for x, y, network in problems:
+            model = TwoLayer(network).to(getattr(torch, dtype))
+            inputs, labels = (torch.tensor(a[:, None], dtype=getattr(torch, dtype)) for a in (x, y))
+            optimizer = torch.optim.SGD(model.parameters(), lr=STEP)
+            for _ in range(epochs):
+                optimizer.zero_grad()
+                torch.relu(1 - labels * model(inputs)).sum().backward()
+                optimizer.step()
+            trained.append([parameter.detach().numpy().ravel() for parameter in model.parameters()])
+        return trained
+
+    torch.set_num_threads(threads)
+    return run
+
+
+def pytorch_batched(problems, dtype, threads):
+    """All networks at once with gradients by hand: no autograd, no Python loop over networks."""
+    torch.set_num_threads(threads)
+    x, y = (torch.tensor(np.stack(a), dtype=getattr(torch, dtype)) for a in list(zip(*problems, strict=True))[:2])
+    start = [np.stack([getattr(net, name).ravel() for *_, net in problems]) for name in ("W", "b", "v")]
+
+    @torch.inference_mode()
+    def run(epochs):
+        W, b, v = (torch.tensor(a, dtype=x.dtype) for a in start)
+        for _ in range(epochs):
+            hidden = torch.relu(torch.addcmul(b[:, None], x[:, :, None], W[:, None]))  # networks x points x neurons
+            f = torch.bmm(hidden, v[:, :, None])[:, :, 0]
+            g = torch.where(1 - y * f > 0, -y, 0)
+            active = (hidden > 0).to(x.dtype)
+            sums = torch.bmm(torch.stack([g * x, g], dim=1), active)  # networks x 2 x neurons
+            step_v = torch.bmm(g[:, None], hidden)[:, 0]
+            W.sub_(STEP * v * sums[:, 0])
+            b.sub_(STEP * v * sums[:, 1])
+            v.sub_(STEP * step_v)
+        return list(zip(W.numpy(), b.numpy(), v.numpy(), strict=True))
+
+    return run
+
+
+def jax_compiled(problems, dtype, threads):
+    """All networks and epochs in one compiled program: jit, scan over epochs, vmap over networks."""
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+    x, y = (jnp.asarray(np.stack(a), dtype) for a in list(zip(*problems, strict=True))[:2])
+    start = [jnp.asarray(np.stack([getattr(net, k).ravel() for *_, net in problems]), dtype) for k in ("W", "b", "v")]
+
+    def loss(parameters, x, y):
+        W, b, v = parameters
+        return jax.nn.relu(1 - y * (jax.nn.relu(x[:, None] * W + b) @ v)).sum()
+
+    def train(parameters, x, y, epochs):
+        def step(parameters, _):
+            gradients = jax.grad(loss)(parameters, x, y)
+            return [p - STEP * g for p, g in zip(parameters, gradients, strict=True)], None
+
+        return jax.lax.scan(step, parameters, length=epochs)[0]
+
+    compiled = jax.jit(jax.vmap(train, in_axes=(0, 0, 0, None)), static_argnums=3)
+    return lambda epochs: list(zip(*map(np.asarray, compiled(start, x, y, epochs)), strict=True))
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _dense(x, y, W, b, v, step, epochs):
+    """All n m products, in loops that vectorise; gradients only over the points within the margin."""
+    n, m = x.size, W.size
+    f, xs, gs = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+    one, zero = x.dtype.type(1), x.dtype.type(0)
+    for _ in range(epochs):
+        f[:] = zero
+        for k in range(m):
+            w, c, u = W[k], b[k], v[k]
+            for i in range(n):
+                f[i] += u * max(w * x[i] + c, zero)
+        count = 0
+        for i in range(n):
+            if one - y[i] * f[i] > zero:
+                xs[count], gs[count] = x[i], -y[i]
+                count += 1
+        for k in range(m):
+            w, c, u = W[k], b[k], v[k]
+            g0 = g1 = zero
+            for i in range(count):
+                g = gs[i] if w * xs[i] + c > zero else zero
+                g0 += g
+                g1 += g * xs[i]
+            v[k] = u - step * (w * g1 + c * g0)
+            W[k] = w - step * u * g1
+            b[k] = c - step * u * g0
+
+
+def numba_dense(problems, dtype, threads):
+    """A compiled dense loop, one network per thread."""
+
+    def train(problem, epochs):
+        x, y, network = problem
+        W, b, v = (a.ravel().astype(dtype) for a in (network.W, network.b, network.v))
+        _dense(x.astype(dtype), y.astype(dtype), W, b, v, W.dtype.type(STEP), epochs)
+        return W, b, v
+
+    def run(epochs):
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(lambda problem: train(problem, epochs), problems))
+
+    return run
+
+
+def prefix_sums(problems, dtype, threads):
+    """The trainer of this book, one network per thread."""
+
+    def run(epochs):
+        runs = univariate.train_many(problems, jobs=threads, step=STEP, epochs=epochs, records=max(epochs, 1))
+        return [(run.network.W.ravel(), run.network.b, run.network.v) for run in runs]
+
+    return run
+
+
+#: name: (function, number types, epochs in one timing)
+METHODS = {
+    "PyTorch, one network at a time": (pytorch_loop, ("float32", "float64"), 30),
+    "PyTorch, batched, gradients by hand": (pytorch_batched, ("float32", "float64"), 100),
+    "JAX, jit + scan + vmap": (jax_compiled, ("float32", "float64"), 500),
+    "numba, dense": (numba_dense, ("float32", "float64"), 20_000),
+    "shallow, prefix sums": (prefix_sums, ("float64",), 20_000),
+}
