@@ -13,59 +13,13 @@ from scipy.ndimage import uniform_filter1d
 
 from shallow import nets, stats
 from shallow.data import cyclic
-from shallow.experiments.cyclic_labels.runs import EPOCHS, INITIALISATIONS
+from shallow.experiments.cyclic_labels.runs import EPOCHS
 from shallow.kernels import empirical
 from shallow.train import univariate
 
 MODES, LEADING = 8, 15
 EVERY, WINDOW = 20, 20
 NUMBERS = np.arange(1, MODES + 1)
-
-
-def spectrum(
-    seed: int, *, width: int = 512, n: int = 50, base: int = 0, design: str = "iid", initial: str = "default",
-    shift: float = 0.0, bias: bool = True,
-) -> xr.Dataset:  # fmt: skip
-    """The kernel at initialisation, on the training inputs plus `shift`; without hidden biases if `bias` is false.
-
-    Returns over `rank` (1..n): eigenvalues, and labels, the share of |y|^2 along each eigenvector; over
-    `mode` (1..8): changes, the sign changes of the eigenvector along x, and affine, its squared norm in the span of 1
-    and x; and output_share, the share of the trace that comes from the output weights.
-    """
-    sample = cyclic.sample(n, base=base, seed=seed, design=design)
-    network = INITIALISATIONS[initial](sample.rng, width)
-    if not bias:
-        network = nets.TwoLayer(network.W, 0 * network.b, network.v)
-    parts = empirical.blocks(network, sample.x + shift)
-    kernel = sum(parts if bias else parts[:2])
-    values, vectors = empirical.eigenbasis(kernel)
-    data = {
-        "eigenvalues": ("rank", values),
-        "labels": ("rank", (sample.y @ vectors) ** 2 / n),
-        "changes": ("mode", sign_changes(vectors[:, :MODES])),
-        "affine": ("mode", affine_share(sample.x, vectors[:, :MODES])),
-        "output_share": ((), np.trace(parts.output) / np.trace(kernel)),
-    }
-    return xr.Dataset(data, {"rank": np.arange(1, n + 1), "mode": NUMBERS})
-
-
-def affine_share(x: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Squared norm of each unit column of vectors (n, k) in the span of 1 and x; shape (k,)."""
-    basis = np.linalg.qr(np.stack([np.ones_like(x), x], axis=1))[0]
-    return ((basis.T @ vectors) ** 2).sum(axis=0)
-
-
-def early(seed: int, *, design: str = "iid", step: float = 0.001, width: int = 512, n: int = 50) -> xr.Dataset:
-    """Share of |g|^2 along each eigenvector over `epoch` (0, 100) and `rank` (1..n), with all of :func:`spectrum`."""
-    sample = cyclic.sample(n, base=7, seed=seed, design=design)
-    network = nets.default(sample.rng, width)
-    vectors = empirical.eigenbasis(empirical.ntk(network, sample.x))[1]
-    run = univariate.train(sample.x, sample.y, network, step=step, epochs=101, keep_gradients=True)
-    energy = run.projections(vectors)[[0, 100]] ** 2
-    at_start = spectrum(seed, width=width, n=n, base=7, design=design)
-    return at_start.assign(share=(("epoch", "rank"), energy / energy.sum(axis=1, keepdims=True))).assign_coords(
-        epoch=[0, 100]
-    )
 
 
 def track(
@@ -109,7 +63,7 @@ def track(
     random = np.linalg.qr(stats.stream("random basis", n, seed).standard_normal((n, n)))[0]
     data |= _shares(gradients, vectors, random) | _pace(beta, n)
     coordinates = {"epoch": np.arange(0, epochs, EVERY), "mode": NUMBERS, "leading": np.arange(1, LEADING + 1)}
-    return xr.Dataset(data, coordinates)
+    return xr.Dataset(data, coordinates, {"n": n})
 
 
 def _shares(gradients: np.ndarray, vectors: np.ndarray, random: np.ndarray) -> dict[str, tuple]:
@@ -183,81 +137,3 @@ def settled(rms: np.ndarray, level: np.ndarray) -> np.ndarray:
     above = ~(rms < level)  # so that NaN is above
     last = np.where(above.any(axis=0), len(rms) - 1 - np.argmax(above[::-1], axis=0), -1)
     return np.where(above[-1], np.nan, (last + 1.0) * EVERY)
-
-
-def order_of_decay(decay: np.ndarray) -> np.ndarray:
-    """Spearman's rho of mode number and decay epoch (runs, modes), NaN (never) being last; 0 where all tie; (runs,)."""
-    numbers = np.arange(decay.shape[1])
-    return np.nan_to_num([stats.rank_correlation(numbers, np.nan_to_num(row, nan=np.inf)) for row in decay])
-
-
-def phases(beta: np.ndarray, low: int, peak: int) -> np.ndarray:
-    """Rms of beta (..., records, modes) in the window before low, from low to peak, and in the window after the peak.
-
-    Returns shape (..., 3, modes).  A late peak leaves the last window as many records as there are.
-    """
-    a, b = low // EVERY, min(peak // EVERY, beta.shape[-2] - 2)
-    spans = (slice(a - WINDOW, a), slice(a, b + 1), slice(b + 1, b + 1 + WINDOW))
-    return np.stack([np.sqrt((beta[..., span, :] ** 2).mean(axis=-2)) for span in spans], axis=-2)
-
-
-def changes_of_phase(beta: np.ndarray, lows: np.ndarray, peaks: np.ndarray) -> np.ndarray:
-    """Changes of the rms over the phases of every window in every run: (windows, runs, 2 modes).
-
-    First, for each mode, the change from before the low to low-to-peak; then that from there to after the peak.
-    """
-    changes = [np.diff(phases(beta, low, peak), axis=-2) for low, peak in zip(lows, peaks, strict=True)]
-    return np.stack(changes).reshape(len(lows), len(beta), -1)
-
-
-def contrast(
-    strata: list[tuple[np.ndarray, np.ndarray, np.ndarray]], *, name: str, permutations: int = 2000, level: float = 0.05
-) -> xr.Dataset:
-    """Do runs change more in their own windows than other runs do in the same windows?
-
-    Args:
-        strata: for each design (changes, own, others): the changes of every run in every window (windows, runs, looks),
-            the run that each window belongs to (windows,), and the runs to compare with (others,).
-        name: of the random stream.
-        permutations: relabellings of runs within their stratum; windows stay, runs take each other's places.
-
-    Returns:
-        Dataset over `look`: estimate, the mean over windows of own minus mean other; low and high, the 95% interval from
-        the permutations; p, two-sided permutation p-values adjusted by Holm over all looks; and the scalar
-        false_alarms: the share of the relabellings in which the same rule finds a p below level.
-    """
-    rng = stats.stream("contrast", name)
-    estimate = _own_minus_others(strata)
-    null = np.stack([_own_minus_others(_relabelled(strata, rng)) for _ in range(permutations)])
-    size = np.sort(np.abs(null), axis=0)
-
-    def adjusted(values: np.ndarray) -> np.ndarray:
-        as_large = [permutations - np.searchsorted(size[:, k], abs(v) - 1e-12) for k, v in enumerate(values)]
-        return stats.holm((1 + np.array(as_large)) / (1 + permutations))
-
-    alarms = np.mean([(adjusted(values) < level).any() for values in null[: permutations // 4]])
-    spread = np.quantile(null, [0.025, 0.975], axis=0)
-    data = {"estimate": estimate, "low": estimate - spread[1], "high": estimate - spread[0], "p": adjusted(estimate)}
-    return xr.Dataset({key: ("look", value) for key, value in data.items()} | {"false_alarms": ((), alarms)})
-
-
-def _own_minus_others(strata: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Mean over all windows of the change of the own run minus the mean change of the others, per look."""
-    parts = [changes[np.arange(len(own)), own] - changes[:, others].mean(axis=1) for changes, own, others in strata]
-    return np.concatenate(parts).mean(axis=0)
-
-
-def _relabelled(
-    strata: list[tuple[np.ndarray, np.ndarray, np.ndarray]], rng: np.random.Generator
-) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """The strata with the runs permuted among own and others."""
-    mixed = [rng.permutation(np.concatenate([own, others])) for _, own, others in strata]
-    cut = zip(strata, mixed, strict=True)
-    return [(changes, runs[: len(own)], runs[len(own) :]) for (changes, own, _), runs in cut]
-
-
-def agreement_in_time(tracks: xr.Dataset) -> np.ndarray:
-    """Spearman's rho over time of the moving rms of beta and of the residual, for every run and mode: (runs, modes)."""
-    pairs = zip(tracks.beta.values, tracks.residual.values, strict=True)
-    sizes = [(moving_rms(beta), moving_rms(residual)) for beta, residual in pairs]
-    return np.array([[stats.rank_correlation(b[:, i], r[:, i]) for i in range(b.shape[1])] for b, r in sizes])

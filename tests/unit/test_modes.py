@@ -1,0 +1,98 @@
+"""Projections on the kernel's modes: definitions on constructed curves, planted effects, nulls, bad input."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from shallow import nets
+from shallow.data import cyclic
+from shallow.experiments.cyclic_labels import mode_analyses, modes, spectra
+from shallow.kernels import empirical
+from shallow.train import univariate
+
+
+def test_track_is_what_it_says():
+    """Every quantity against its definition, computed slowly from the run itself."""
+    found = modes.track(3, width=64, n=20, step=0.003, epochs=2000)
+    sample = cyclic.sample(20, base=7, seed=3)
+    network = nets.default(sample.rng, 64)
+    vectors = empirical.eigenbasis(empirical.ntk(network, sample.x))[1]
+    run = univariate.train(sample.x, sample.y, network, step=0.003, epochs=2000, records=20, keep_gradients=True)
+    beta = run.projections(vectors)
+    assert np.allclose(found.beta, beta[::20, :8], atol=1e-5)
+    assert found.power.values[7] == pytest.approx((beta[140:160, :8] ** 2).mean(axis=0), abs=1e-5)
+    assert found.residual.values[5] == pytest.approx((run.outputs[5] - sample.y) @ vectors[:, :8])
+    energy = (beta**2).sum(axis=0)
+    assert found.captured.values == pytest.approx(np.cumsum(energy)[:15] / (run.gradients.astype(float) ** 2).sum())
+    assert float(found.participation) == pytest.approx(energy.sum() ** 2 / (energy**2).sum())
+    assert found.early_std.values == pytest.approx(beta[:200, :8].std(axis=0), abs=1e-5)
+    assert found.labels.sum() <= 1 and float(found.label_participation) >= 1
+
+
+def test_summary_is_a_track_without_curves():
+    options = dict(width=16, n=20, epochs=1000)
+    track, summary = modes.track(0, **options), modes.summary(0, **options)
+    assert "epoch" not in summary.dims
+    xr.testing.assert_identical(summary, track.drop_dims("epoch"))
+
+
+def test_a_diverged_run_is_not_a_number():
+    found = modes.summary(0, width=128, n=20, step=1e200, epochs=800)
+    assert np.isfinite(found.diverged_epoch) and np.isnan(found.captured).all() and np.isnan(found.decay).all()
+
+
+def test_sign_changes_ignore_zeros():
+    values = np.array([[1, 0, -1], [0, 0, -2], [1, 3, 0], [-1, -3, 2], [0, 0, 0], [1, 1, -1]], dtype=float)
+    assert modes.sign_changes(values).tolist() == [2, 2, 2]
+
+
+def test_settled_is_the_first_epoch_of_lasting_quiet():
+    rms = np.array([[3, 0, 0, 9], [0, 0, 3, 9], [3, 0, 0, 9], [0, 0, 0, 9]], dtype=float)
+    expected = [60, 0, 40, np.nan]
+    assert modes.settled(rms, np.ones(4)) == pytest.approx(expected, nan_ok=True)
+
+
+def test_participation_counts_modes():
+    assert modes.participation(np.eye(7)[2]) == pytest.approx(1)
+    assert modes.participation(np.ones(7)) == pytest.approx(7)
+
+
+def test_moving_rms_is_a_window():
+    values = np.random.default_rng(0).normal(size=(50, 3))
+    found = modes.moving_rms(values, 20)
+    assert found.shape == (31, 3)
+    assert found[4] == pytest.approx(np.sqrt((values[4:24] ** 2).mean(axis=0)))
+    with pytest.raises(ValueError, match="window"):
+        modes.moving_rms(values, 51)
+
+
+def test_order_of_decay_ranks_never_last():
+    decay = np.array([[1, 2, 3, np.nan], [4, 3, 2, 1], [np.nan, 3, 2, 1], [5, 5, 5, 5]])
+    assert mode_analyses.order_of_decay(decay) == pytest.approx([1, -1, -1, 0])
+
+
+def strata(effect: float, rng: np.random.Generator) -> list:
+    """Two strata of 30 runs of which 10 or 20 have a window; their own change in look 2 is larger by `effect`."""
+    found = []
+    for windows in (10, 20):
+        changes = rng.normal(size=(windows, 30, 6))
+        changes[np.arange(windows), np.arange(windows), 2] += effect
+        found.append((changes, np.arange(windows), np.arange(windows, 30)))
+    return found
+
+
+def test_contrast_finds_a_planted_effect_and_only_that():
+    found = mode_analyses.contrast(strata(1.5, np.random.default_rng(0)), name="planted", permutations=1000)
+    assert (found.p.values < 0.05).tolist() == [False, False, True, False, False, False]
+    assert found.low[2] < 1.5 < found.high[2]
+
+
+def test_contrast_keeps_its_level_where_nothing_is():
+    rng = np.random.default_rng(1)
+    found = [mode_analyses.contrast(strata(0, rng), name="null", permutations=400) for _ in range(60)]
+    assert np.mean([(each.p < 0.05).any() for each in found]) < 0.15
+
+
+def test_formulas_hold_to_rounding():
+    assert max(float(v) for v in spectra.form_errors(128, 50, 0)[["form", "rebuilt", "orthonormal"]].values()) < 1e-12
+    errors = spectra.gradient_errors(100, 0)
+    assert float(errors.gradient) < 1e-12 and float(errors.speed) < 1e-12 and float(errors["update"]) > 0
