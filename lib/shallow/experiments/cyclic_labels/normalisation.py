@@ -27,14 +27,15 @@ NEAR = 1 / 4  # of a cluster width: what counts as near a label boundary
 def reduced(
     n: int, seed: int, form: str, *, width: int = 512, base: int = 0, epochs: int = EPOCHS, every: int = 100
 ) -> xr.Dataset:
-    """One network trained under a form of the reduction: scalars error, instability, zero_epoch, diverged_epoch.
+    """One network trained under a form of the reduction, reduced to scalars.
 
-    error is the misclassified share of the grid at the end; `instability` that of :func:`instability`; zero_epoch is
-    NaN for never, diverged_epoch NaN for finite; a diverged run has NaN everywhere else.
+    error is the misclassified share of the grid at the end, `instability` that of :func:`instability`, alive the share
+    of the neurons active on a training point at the start that still are at the end; zero_epoch is NaN for never,
+    diverged_epoch NaN for finite.  A diverged run has NaN everywhere else.
     """
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
-    found = dict.fromkeys(("error", "instability", "zero_epoch", "diverged_epoch"), np.nan)
+    found = dict.fromkeys(("error", "instability", "alive", "zero_epoch", "diverged_epoch"), np.nan)
     sample = cyclic.sample(n, base=base, seed=seed)
     network = nets.default(sample.rng, width)
     try:
@@ -45,8 +46,14 @@ def reduced(
         final = univariate.evaluate(run.network, GRID)[0]
         found["error"] = np.mean(np.sign(final) != cyclic.labels(GRID))
         found["instability"] = instability(run.epochs, run.loss, n)
+        found["alive"] = _alive(run.network, sample.x) / _alive(network, sample.x)
         found["zero_epoch"] = np.nan if run.zero_epoch is None else run.zero_epoch
     return xr.Dataset({key: ((), value) for key, value in found.items()})
+
+
+def _alive(network: nets.TwoLayer, x: np.ndarray) -> int:
+    """Number of neurons active on some point of the ascending x: the two ends decide, since w x + b is monotone."""
+    return int((x[[0, -1]] * network.W + network.b[:, None] > 0).any(axis=1).sum())
 
 
 def instability(epochs: np.ndarray, loss: np.ndarray, n: int) -> float:

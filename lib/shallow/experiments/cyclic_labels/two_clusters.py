@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from shallow import nets
-from shallow.data import cyclic
 from shallow.kernels import empirical
 from shallow.train import univariate
 
@@ -101,14 +100,6 @@ class TwoClusters:
         corners = [0.0, self.turn, self.end]
         a, b = (np.interp(time, corners, values) for values in ([0, 1, 1], [0, self.lowest, 1]))
         return np.stack([a, b], axis=-1)
-
-
-def kernel_of(network: nets.TwoLayer, x: np.ndarray, clusters: tuple[int, int], periods: int = 3) -> tuple[float, ...]:
-    """Mean kernel values within and between two clusters over the points x: (within first, between, within second)."""
-    kernel, cluster = empirical.ntk(network, x), cyclic.clusters(x, periods)
-    first, second = (np.flatnonzero(cluster == c) for c in clusters)
-    pairs = ((first, first), (first, second), (second, second))
-    return tuple(float(kernel[np.ix_(*pair)].mean()) for pair in pairs)
 
 
 def train(

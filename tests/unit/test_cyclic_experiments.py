@@ -1,0 +1,306 @@
+"""Cells and measures of normalisation, amplitudes, mechanism, dose and fixed embedding; the dense trainer."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from shallow import nets, sweep
+from shallow.data import cyclic
+from shallow.experiments.cyclic_labels import (
+    agreement,
+    amplitudes,
+    dose,
+    embedding,
+    ensembles,
+    mechanism,
+    normalisation,
+)
+from shallow.train import dense, oracle, univariate
+
+
+def wide(rng, n=12, d=3, m=20):
+    x = rng.uniform(-0.5, 0.5, (n, d))
+    return x, np.sign(x[:, 0] + 0.1), nets.default(rng, m, d)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("options", [{}, {"decay": 0.1}, {"rates": nets.OUTPUT_ONLY}, {"rates": nets.HIDDEN_ONLY}])
+def test_dense_agrees_with_automatic_differentiation(d, options):
+    x, y, network = wide(np.random.default_rng(d), d=d)
+    run = dense.train(x, y, network, step=0.01, epochs=50, records=25, **options)
+    wanted = oracle.train(x, y, network, step=0.01, epochs=50, **options)
+    for name in ("W", "b", "v"):
+        assert np.allclose(getattr(run.networks[-1], name), getattr(wanted, name), rtol=0, atol=1e-13)
+    assert list(run.epochs) == [0, 25, 50]
+    assert np.allclose(run.loss, [np.maximum(0, 1 - y * f.forward(x)).sum() for f in run.networks])
+    assert np.array_equal(run.networks[0].W, network.W)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (dict(x=np.zeros((3, 2))), "x must be finite with 3 columns"),
+        (dict(x=np.full((12, 3), np.nan)), "x must be finite"),
+        (dict(y=np.full(12, 2.0)), "y must have shape"),
+        (dict(step=0.0), "step must be positive"),
+        (dict(epochs=0), "epochs must be a positive integer"),
+        (dict(decay=-1.0), "decay must be finite"),
+    ],
+)
+def test_dense_refuses(change, says):
+    x, y, network = wide(np.random.default_rng(0))
+    with pytest.raises(ValueError, match=says):
+        dense.train(**(dict(x=x, y=y, network=network, step=0.01, epochs=5) | change))
+
+
+def test_dense_reports_divergence():
+    x, y, network = wide(np.random.default_rng(0))
+    with pytest.raises(univariate.Diverged), np.errstate(all="ignore"):
+        dense.train(x, y, network, step=1e200, epochs=50)
+
+
+def test_default_of_several_inputs_continues_the_stream_of_one():
+    one, again = (nets.default(np.random.default_rng(1), 5, *d) for d in ((), (1,)))
+    assert np.array_equal(one.W, again.W) and np.array_equal(one.v, again.v)
+    assert np.abs(nets.default(np.random.default_rng(1), 4000, 4).W).max() == pytest.approx(0.5, abs=1e-3)
+    with pytest.raises(ValueError, match="inputs"):
+        nets.default(np.random.default_rng(1), 5, 0)
+
+
+@pytest.mark.parametrize("epochs", [1, 50])
+def test_formulas_and_fast_trainer_on_ties(epochs):
+    assert max(agreement.steps(epochs, 0.01).values()) < 1e-12
+
+
+def test_the_adversarial_problem_has_what_it_promises():
+    x, y, network = agreement.adversarial()
+    margins, inner = 1 - y * network.forward(x), np.outer(x, network.W[:, 0]) + network.b
+    assert (margins == 0).any() and (inner == 0).any() and (y == 0).any() and len(np.unique(x)) < len(x)
+    assert (inner <= 0).all(axis=0).any() and (network.W == 0).any()
+
+
+def test_path_compares_two_trainers():
+    assert float(agreement.path(10, 16, 0.01, epochs=30).difference) < 1e-10
+
+
+def test_instability_counts_jumps_after_the_start():
+    epochs, n = np.arange(0, 3001, 500), 10
+    quiet = np.array([10, 5, 4, 3, 3, 2, 2.0])
+    assert normalisation.instability(epochs, quiet, n) == 0
+    assert normalisation.instability(epochs, quiet + 8 * (epochs == 2000), n) == pytest.approx(1 / 4)
+    assert normalisation.instability(epochs, quiet + 8 * (epochs == 500), n) == 0
+    assert normalisation.instability(epochs, np.where(epochs > 2000, 0, quiet + 8 * (epochs == 2000)), n) == 0.5
+    assert normalisation.instability(epochs, 0 * quiet, n) == 0
+
+
+def test_reduced_forms():
+    common = dict(width=16, epochs=200)
+    same = [normalisation.reduced(50, 1, form, **common) for form in ("sum", "mean, 50 x step")]
+    assert same[0].identical(same[1])  # the two coincide at n = 50
+    assert 0 < float(same[0].alive) <= 1
+    with pytest.raises(ValueError, match="form must be one of"):
+        normalisation.reduced(50, 1, "median", **common)
+
+
+def test_identity_of_mean_and_sum():
+    assert normalisation.identity(20, 0, width=32) < 1e-12
+
+
+def test_active_terms_are_counted_near_boundaries():
+    cell = normalisation.active_terms(40, 0.001, 0, width=16, epochs=20)
+    x = cyclic.sample(40, base=7).x
+    near = np.abs(x[:, None] - np.array([-2, -1, 0, 1, 2]) / 6).min(axis=1) < 1 / 24
+    assert int(cell.points_near) == near.sum()
+    assert (cell.active_near <= cell.active).all() and list(cell.epoch) == [2, 10, 20]
+
+
+def test_excess_near_on_planted_counts():
+    active, points, n = np.array([4, 0, 4]), np.array([5, 5, 5]), np.array([10, 10, 10])
+    assert normalisation.excess_near(active, np.array([4, 0, 4]), points, n, name="t").estimate == pytest.approx(0.5)
+    assert normalisation.excess_near(active, np.array([2, 0, 2]), points, n, name="t").estimate == pytest.approx(0)
+
+
+@pytest.fixture(scope="module")
+def grown():
+    """An ensemble over two sizes whose functions grow with the epoch; the second size is frozen half-way."""
+    rng, t = np.random.default_rng(0), np.arange(1, 9.0)
+    f = rng.normal(size=(2, 1, 5, 30)) * np.stack([t, np.minimum(t, 4)])[:, :, None, None]
+    gram = f @ f.swapaxes(-1, -2) / 30
+    loss = np.ones((2, 8, 5))
+    loss[1, 3:] = 0
+    dims = ("n", "epoch", "model")
+    return xr.Dataset({"gram": ((*dims, "twin"), gram), "train_loss": (dims, loss)}, {"n": [10, 20], "epoch": t})
+
+
+def test_trend_over_epochs(grown):
+    assert normalisation.trend_over_epochs(grown, name="t", before_zero=True).estimate == pytest.approx(1)
+    whole = normalisation.trend_over_epochs(grown, name="t")
+    assert 0.8 < whole.estimate < 1  # ties in the frozen half
+    falling = grown.assign(gram=grown.gram.copy(data=grown.gram.values[:, ::-1]))
+    assert normalisation.trend_over_epochs(falling, name="t").high < 0
+
+
+def test_rank_trend_is_spearman():
+    from scipy.stats import spearmanr
+
+    rows = np.random.default_rng(0).integers(0, 5, (6, 12)).astype(float)
+    assert np.allclose(normalisation.rank_trend(rows), [spearmanr(r, np.arange(12)).statistic for r in rows])
+    assert normalisation.rank_trend(np.ones(5)) == 0
+
+
+def test_equal_loss_takes_the_first_record_below(grown):
+    loss = grown.train_loss * xr.DataArray(8 - np.arange(8.0), dims="epoch")
+    chosen = normalisation.at_equal_loss(grown.assign(train_loss=loss), 0.5)  # per point: n = 10 from the fourth on
+    assert np.array_equal(chosen.sel(n=10), grown.gram.sel(n=10)[4])
+
+
+def test_amplitudes_on_planted_ensembles():
+    one_shape, one_size = (amplitudes.amplitudes(amplitudes.planted(k), name=k) for k in ("amplitude", "shape"))
+    assert one_shape.removed.low > 0.99 and one_shape.spread.above(0.2)
+    assert one_size.removed.high < 0.01 and one_size.spread.high < 0.01
+    with pytest.raises(ValueError, match="kind must be"):
+        amplitudes.planted("colour")
+
+
+def test_amplitude_measure_agrees_with_the_ensemble_functions(grown):
+    gram = grown.gram.values[:, -1]
+    spread, removed = amplitudes.measure(gram, np.full((1, 2, 5), 0.2))
+    a = ensembles.amplitudes(gram)
+    assert np.allclose(spread[0], a.std(axis=-1) / a.mean(axis=-1))
+    assert np.allclose(removed[0], 1 - ensembles.variance_at_equal_amplitude(gram) / ensembles.variance(gram))
+
+
+def test_sources_hold_what_they_say():
+    cells = {v: amplitudes.source(10, 0, v, models=3, step=1e-12, epochs=1) for v in amplitudes.VARIED}
+    power = {v: np.ptp(np.diag(cell.gram)) for v, cell in cells.items()}
+    assert power["data"] < 1e-9 < 1e-3 < power["start"]  # the data hardly matter before the first step
+    assert np.allclose(cells["start"].gram, cells["both"].gram)
+    with pytest.raises(ValueError, match="varied must be one of"):
+        amplitudes.source(10, 0, "nothing")
+
+
+def test_frozen_cell_sees_the_difference():
+    cell = amplitudes.frozen(10, 0, further=20)
+    assert cell.reached and cell.unchanged and cell.decays
+    assert (cell.loss.sel(factor=slice(1, None)) == 0).all() and cell.loss.sel(factor=0.9) > 0
+    assert not amplitudes.frozen(30, 0, epochs=50, further=5).unchanged
+
+
+@pytest.fixture(scope="module")
+def short():
+    return sweep.grid(mechanism.anatomy, {"seed": [0, 3]}, design="poor(5,1)", width=64, epochs=1500)
+
+
+def test_anatomy_shares_and_kinks(short):
+    assert short.share.sum("cluster").isin([0, 1]).all() or np.allclose(short.share.sum("cluster"), 1)
+    assert np.allclose(short.energy_grid.sum("cluster"), 1)
+    sample = cyclic.sample(50, base=7, seed=0, design="poor(5,1)")
+    network = nets.default(sample.rng, 64)
+    place = -network.b / network.W[:, 0]
+    near = np.abs(place[:, None] - cyclic.boundaries()) < 1 / 24
+    first = short.isel(seed=0, epoch=0)
+    assert np.array_equal(first.kinks, near.sum(axis=0))
+    assert np.allclose(first.kink_weight, np.abs(network.v * network.W[:, 0]) @ near)
+    assert np.allclose(first.cluster_loss.mean("cluster"), first.test_loss, atol=5e-3)
+
+
+def test_pulls_are_the_velocity_of_the_margin():
+    sample = cyclic.sample(50, base=7, seed=1, design="poor(5,1)")
+    network = nets.default(sample.rng, 64)
+    g = np.where(1 - sample.y * network.forward(sample.x) > 0, -sample.y, 0.0)
+    parameters = np.stack([network.W[:, 0], network.b, network.v])[None]
+    own, other = mechanism._pulls(parameters, g[None], sample.x, (5,))[:, 0]
+    z = cyclic.grid(1000)
+    z = z[cyclic.clusters(z) == 5][4::8]
+    step = 1e-8
+    after = univariate.train(sample.x, sample.y, network, step=step, epochs=1).network
+    velocity = (after.forward(z) - network.forward(z)).mean() / step  # label +1 in the last cluster
+    assert own > 0 and own + other == pytest.approx(velocity, rel=1e-4)
+
+
+def test_neighbours_and_borders():
+    assert mechanism.neighbours((5,)) == [4] and mechanism.borders((5,)) == [4]
+    assert mechanism.neighbours((2,)) == [1, 3] and mechanism.borders((2,)) == [1, 2]
+    assert mechanism.neighbours((4, 5)) == [3] and mechanism.borders((4, 5)) == [3, 4]
+
+
+def planted_anatomy(crossing):
+    """Two runs: cluster 5 rises from epoch 1000 to 3000 and recovers; its share passes one half at `crossing`."""
+    epoch, fine, coarse = (np.arange(0, 6001, k) for k in (100, 20, 500))
+    loss = np.full((2, len(epoch), 6), 0.1)
+    loss[:, :, 5] += np.interp(epoch, [0, 1000, 3000, 5000], [1, 0, 2, 0])
+    loss[:, :, 4] += np.interp(epoch, [0, 3000], [0.6, 0])
+    share = np.zeros((2, len(fine), 6))
+    share[:, fine >= crossing, 5] = 0.8
+    data = {
+        "test_loss": (("seed", "epoch"), loss.mean(axis=-1)),
+        "train_loss": (("seed", "epoch"), np.tile(np.linspace(5, 0.1, len(epoch)), (2, 1))),
+        "cluster_loss": (("seed", "epoch", "cluster"), loss),
+        "share": (("seed", "fine", "cluster"), share),
+        "own_pull": (("seed", "coarse"), np.full((2, len(coarse)), 3.0)),
+        "other_pull": (("seed", "coarse"), np.full((2, len(coarse)), -1.0)),
+    }
+    return xr.Dataset(data, {"seed": [4, 7], "epoch": epoch, "fine": fine, "coarse": coarse})
+
+
+@pytest.mark.parametrize(("crossing", "passed"), [(2000, True), (4500, False)])
+def test_events_of_planted_runs(crossing, passed):
+    found = mechanism.events(planted_anatomy(crossing), (5,))
+    assert list(found.seed) == [4, 7] and found.parts.all()
+    assert (found.passed == passed).all() and not found.passed_at_low.any()
+    assert abs(found.peak - 3000).max() <= 500 and np.allclose(found.pull_peak, 0.75)
+    moments = mechanism.at_events(planted_anatomy(crossing), found, "train_loss")
+    assert list(moments.moment.values) == ["start", "low", "peak", "T/2", "T"]
+    assert (moments.sel(moment="start") == 5).all() and np.allclose(moments.sel(moment="T"), 0.1)
+
+
+def test_outcome_and_recovery_of_planted_runs():
+    found = dose.recovery(planted_anatomy(2000))
+    assert np.all((found > 3500) & (found <= 5500))
+    single = planted_anatomy(2000).isel(seed=0, drop=True)
+    single = single.assign(error=single.test_loss)
+    assert dose.outcome(single).diverging and float(dose.outcome(single).recovery) == found[0]
+
+
+def test_dose_trends():
+    flags = np.arange(50) < np.array([[45], [30], [20], [10], [2]])
+    assert dose.fraction_trend(flags, [1, 2, 3, 5, 8], name="t").estimate == pytest.approx(-1)
+    assert abs(dose.fraction_trend(flags[[0, 4, 2, 1, 3]], [1, 2, 3, 5, 8], name="t").estimate) < 0.5
+    rng = np.random.default_rng(0)
+    n = np.repeat([20, 50, 100], 60)
+    smallest, rise = n / 10 + rng.normal(size=180), -n + rng.normal(size=180)
+    assert dose.given_size(smallest, rise, n, name="t").contains(0)  # only n links the two
+
+
+def test_ablation_names_its_factor():
+    cell = dose.ablation("width 128", 0, 1)
+    assert set(cell.data_vars) >= {"rise", "diverging", "recovers", "recovery", "loss", "error"}
+    with pytest.raises(KeyError):
+        dose.ablation("no such variant", 0)
+
+
+def test_hard_margin_against_the_quadratic_program():
+    rng = np.random.default_rng(0)
+    features, y = rng.normal(size=(15, 40)), rng.choice([-1.0, 1.0], 15)
+    v = embedding.hard_margin(features, y)
+    margins = y * (features @ v)
+    support = margins < 1 + 1e-9
+    assert margins.min() == pytest.approx(1, abs=1e-9) and support.any()
+    weights = np.linalg.lstsq((y[:, None] * features)[support].T, v, rcond=None)[0]
+    assert (weights > 0).all() and np.allclose(weights @ (y[:, None] * features)[support], v)  # the KKT conditions
+    with pytest.raises(ValueError, match="cannot separate"):
+        embedding.hard_margin(np.array([[1.0], [1.0]]), np.array([1.0, -1.0]))
+
+
+def test_gradient_shares_are_those_of_the_outer_product():
+    x, _, network = wide(np.random.default_rng(2), n=40)
+    shift = 1e-6 * np.eye(3)
+    slopes = np.stack([(network.forward(x + s) - network.forward(x - s)) / 2e-6 for s in shift], axis=1)
+    trace = (slopes**2).mean(axis=0)
+    assert np.allclose(embedding.gradient_shares(network, x), trace / trace.sum(), rtol=1e-6)
+
+
+def test_embedding_cells():
+    cell = embedding.imbalance(3, 0.01, "output", 0, horizons=(600, 900), width=64)
+    assert cell.sizes["horizon"] == 2 and (cell.cosine.isnull() | (abs(cell.cosine) <= 1)).all()
+    noisy = embedding.noisy(3, "strat", 0, n=30, width=16, epochs=200)
+    assert list(noisy.epoch) == [0, 100, 200] and ((noisy.true_share > 0) & (noisy.true_share < 1)).all()
