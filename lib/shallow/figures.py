@@ -106,9 +106,10 @@ def heatmap(
     mesh = ax.pcolormesh(x, y, shown, norm=scale, shading="nearest", rasterized=True)
     ax.set_facecolor("#C9C9C9")
     ax.grid(False)
-    bar = ax.figure.colorbar(mesh, ax=ax, label=label, pad=0.02)
-    if log:  # 1, 2, 5, 10, ...: some label even where the scale spans less than a decade
-        bar.set_ticks(LogLocator(subs=(1.0, 2.0, 5.0)), format="%g")
+    # 1, 2, 5, 10, ... on a log scale: some label even where it spans less than a decade
+    ticks = dict(ticks=LogLocator(subs=(1.0, 2.0, 5.0)), format="%g") if log else {}
+    bar = ax.figure.colorbar(mesh, ax=ax, label=label, pad=0.02, **ticks)
+    if log:
         bar.minorticks_off()
 
 

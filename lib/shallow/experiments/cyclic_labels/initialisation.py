@@ -76,13 +76,15 @@ def passage(
     """When training gets going and where it ends, from initial parameters times alpha.
 
     Returns the scalars start (first epoch with a training loss below 0.9 n), half (below 0.5 n), zero (exactly 0), all
-    infinite for never, and final, the training loss over n at the last epoch.
+    infinite for never, and final, the training loss over n at the last epoch.  Every epoch is looked at up to 2000,
+    every 20th after.
     """
     sample = cyclic.sample(n, base=base, seed=seed)
     network, rates = start(sample.rng, width, alpha=alpha)
-    run = univariate.train(sample.x, sample.y, network, step=step, epochs=epochs, records=1, rates=rates)
+    records = np.union1d(np.arange(min(2000, epochs) + 1), univariate.every(20, epochs))
+    run = univariate.train(sample.x, sample.y, network, step=step, epochs=epochs, records=records, rates=rates)
     passed = {name: run.loss < share * n for name, share in (("start", 0.9), ("half", 0.5))} | {"zero": run.loss == 0}
-    data = {name: ((), float(np.argmax(flags)) if flags.any() else np.inf) for name, flags in passed.items()}
+    data = {name: ((), float(records[np.argmax(flags)]) if flags.any() else np.inf) for name, flags in passed.items()}
     return xr.Dataset(data | {"final": ((), run.loss[-1] / n)})
 
 
