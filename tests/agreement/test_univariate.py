@@ -136,7 +136,8 @@ def located(w: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
     table, origin, scale = prefix_sums.locator(x)
     bins = np.array([prefix_sums.bin_of(*neuron, origin, scale) for neuron in zip(w, b, strict=True)], dtype=np.int32)
     found = np.empty(len(w), dtype=np.int32)
-    prefix_sums.locate(np.stack([w, b, w]), x, table, bins, found)
+    jumps, values, slopes = np.empty(4 * (len(x) + 1)), np.empty(len(x)), np.empty(len(x))
+    prefix_sums.outputs(np.stack([w, b, np.zeros(len(w))]), x, table, bins, found, jumps, values, slopes)
     return found
 
 

@@ -2,9 +2,9 @@ r"""The compiled core of :mod:`shallow.train.univariate`: an epoch of exact grad
 
 The points are sorted, $x_0 \le \dots \le x_{n-1}$, so a neuron with $w \ge 0$ is active on a suffix $i \ge j$ of
 them and one with $w < 0$ on a prefix $i < j$.  Its *row* is $j$ or $n + 1 + j$: rows 0..n are the suffixes, rows
-n + 1..2n + 1 the prefixes.  An epoch finds the row of every neuron (`bin_of`, `locate`), adds its linear piece
-$v(wx + b)$ to the jumps of its row and sums the jumps along the points (`outputs`), sums the output gradients over
-every row (`gradients`), and moves every neuron by the sums of its row (`step`).
+n + 1..2n + 1 the prefixes.  An epoch finds the row of every neuron, adds its linear piece $v(wx + b)$ to the jumps of
+its row, sums the jumps along the points (`outputs`), sums the output gradients over every row (`gradients`), and
+moves every neuron by the sums of its row (`step`).
 
 Tables of pairs are flat: entries 2 row and 2 row + 1 share a cache line.  Unsigned indices spare numba's test for
 negative ones, with which loops do not vectorise.  Sums are taken in the order in which they are written, neurons as
@@ -76,22 +76,17 @@ def row_of(w, b, x, j):
 
 
 @compiled
-def locate(parameters, x, table, bins, rows):
-    """Rows of all neurons from their bins."""
-    w, b = parameters[0], parameters[1]
-    for k in range(rows.size):
-        row = table[index(bins[k])]
-        rows[k] = row if row >= 0 else small(row_of(w[k], b[k], x, -1 - np.int64(row)))
-
-
-@compiled
-def outputs(parameters, rows, x, jumps, values, slopes):
-    """f and f' at the points."""
+def outputs(parameters, x, table, bins, rows, jumps, values, slopes):
+    """f and f' at the points, and the rows of all neurons from their bins."""
     n = x.size
     w, b, v = parameters[0], parameters[1], parameters[2]
     jumps[:] = 0.0
     for k in range(rows.size):
-        at = index(2) * index(rows[k])
+        row = table[index(bins[k])]
+        if row < 0:
+            row = small(row_of(w[k], b[k], x, -1 - np.int64(row)))
+        rows[k] = row
+        at = index(2) * index(row)
         slope, intercept = jumps[at] + v[k] * w[k], jumps[at + index(1)] + v[k] * b[k]
         jumps[at], jumps[at + index(1)] = slope, intercept
     slope = intercept = 0.0
@@ -108,21 +103,38 @@ def outputs(parameters, rows, x, jumps, values, slopes):
 
 
 @compiled
-def gradients(x, y, values, slopes, penalty, sums):
-    """Hinge loss; for every row the sums of dL/df and of x dL/df + 2 penalty f' over its points."""
+def hinge_loss(y, values):
+    """Summed hinge loss."""
+    total = 0.0
+    for i in range(y.size):
+        total += max(1.0 - y[i] * values[i], 0.0)
+    return total
+
+
+@compiled
+def gradients(x, y, values, slopes, penalty, terms, sums):
+    """For every row the sums of dL/df and of x dL/df + 2 penalty f' over its points.
+
+    Returns the number of points within the margin and that of non-finite outputs.
+    """
     n = x.size
-    hinge = g0 = g1 = 0.0
+    first, second = terms[0], terms[1]
+    within = failed = 0
     for i in range(n):
-        margin = 1.0 - y[i] * values[i]
-        hinge += margin if not margin <= 0.0 else 0.0  # NaN goes in
-        g = -y[i] if margin > 0.0 else 0.0
-        g0 += g
-        g1 += g * x[i] + 2.0 * penalty * slopes[i]
-        sums[2 * (n + 2 + i)], sums[2 * (n + 2 + i) + 1] = g0, g1
+        active = 1.0 - y[i] * values[i] > 0.0
+        within += active
+        failed += not abs(values[i]) < np.inf
+        g = -y[i] if active else 0.0
+        first[i], second[i] = g, g * x[i] + 2.0 * penalty * slopes[i]
+    suffix, prefix = sums[: 2 * (n + 1)], sums[2 * (n + 1) :]
+    g0 = g1 = 0.0
+    for i in range(n):
+        g0 += first[i]
+        g1 += second[i]
+        prefix[2 * i + 2], prefix[2 * i + 3] = g0, g1
     for i in range(n + 1):
-        sums[2 * i] = g0 - sums[2 * (n + 1 + i)]
-        sums[2 * i + 1] = g1 - sums[2 * (n + 1 + i) + 1]
-    return hinge
+        suffix[2 * i], suffix[2 * i + 1] = g0 - prefix[2 * i], g1 - prefix[2 * i + 1]
+    return within, failed
 
 
 @compiled
@@ -152,8 +164,7 @@ def evaluate(parameters, x, found, values, slopes):
     table, origin, scale = found
     for k in range(m):
         bins[k] = bin_of(parameters[0, k], parameters[1, k], origin, scale)
-    locate(parameters, x, table, bins, rows)
-    outputs(parameters, rows, x, np.empty(4 * (x.size + 1)), values, slopes)
+    outputs(parameters, x, table, bins, rows, np.empty(4 * (x.size + 1)), values, slopes)
 
 
 @compiled
@@ -179,7 +190,7 @@ def descend(
     table, origin, scale = locator(x)
     grid_locator = locator(grid) if grid.size else (table, origin, scale)
     f, slope, grid_slopes = np.empty(n), np.empty(n), np.empty(grid.size)
-    jumps, sums, pairs = np.empty(4 * (n + 1)), np.zeros(4 * (n + 1)), np.empty(2 * m)
+    jumps, sums, terms, pairs = np.empty(4 * (n + 1)), np.zeros(4 * (n + 1)), np.empty((2, n)), np.empty(2 * m)
     bins, rows = np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32)
     awake, parameters = np.arange(m), network.copy()
     decays = (keep != 1.0).any()
@@ -187,19 +198,18 @@ def descend(
         bins[k] = bin_of(parameters[0, k], parameters[1, k], origin, scale)
     zero_epoch, r = -1, 0
     for epoch in range(epochs + 1):
-        locate(parameters, x, table, bins, rows)
-        outputs(parameters, rows, x, jumps, f, slope)
-        hinge = gradients(x, y, f, slope, penalty, sums)
-        if not np.isfinite(hinge + f[0] + f[n - 1]):  # an infinite sum reaches an end of the points
+        outputs(parameters, x, table, bins, rows, jumps, f, slope)
+        within, failed = gradients(x, y, f, slope, penalty, terms, sums)
+        if failed:
             return zero_epoch, epoch
-        if hinge == 0.0 and zero_epoch < 0:
+        if within == 0 and zero_epoch < 0:
             zero_epoch = epoch
-        last = epoch == epochs or (hinge == 0.0 and penalty == 0.0 and not decays)  # from here nothing moves
+        last = epoch == epochs or (within == 0 and penalty == 0.0 and not decays)  # from here nothing moves
         if last or epoch == 0 or (r < records.size and records[r] == epoch):
             for k in range(awake.size):
                 network[:, awake[k]] = parameters[:, k]
             while r < records.size and (records[r] == epoch or last):
-                loss[r], values[r], slopes[r] = hinge, f, slope
+                loss[r], values[r], slopes[r] = hinge_loss(y, f), f, slope
                 if grid.size:
                     evaluate(network, grid, grid_locator, predictions[r], grid_slopes)
                 if snapshots.size:
