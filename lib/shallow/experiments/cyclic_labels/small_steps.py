@@ -24,11 +24,10 @@ def refined(seed: int, design: str, refinement: int, *, n: int = 50, width: int 
 
     Cost: k times that of an ordinary run.
     """
-    curves = run(
-        seed, design=design, step=STEP / refinement, n=n, width=width, epochs=EPOCHS * refinement, every=100 * refinement
-    )
+    step, epochs, every = STEP / refinement, EPOCHS * refinement, 100 * refinement
+    curves = run(seed, design=design, step=step, n=n, width=width, epochs=epochs, every=every)
     curves = curves.assign_coords(epoch=curves.epoch // refinement).expand_dims(seed=[seed])
-    found = bumps.slow(curves).squeeze("seed", drop=True).assign(spike=bumps.spikes(curves).spike.squeeze("seed", drop=True))
+    found = bumps.slow(curves).assign(spike=bumps.spikes(curves).spike).squeeze("seed", drop=True)
     data = cyclic.sample(n, base=7, seed=seed, design=design)
     values, _ = empirical.eigenbasis(empirical.ntk(nets.default(data.rng, width), data.x))
-    return found.assign(stability=STEP / refinement * values[0])
+    return found.assign(stability=step * values[0])
