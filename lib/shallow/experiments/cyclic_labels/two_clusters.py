@@ -111,7 +111,7 @@ def train(
     the model with that kernel, the times of the records and the margins (a, b) there, shape (R, 2).
     """
     x, y = np.repeat([-0.2, 0.3], [rich, poor]), np.repeat([-1.0, 1.0], [rich, poor])
-    network = nets.antisymmetric(nets.default(np.random.default_rng([rich, poor, seed]), width))
+    network = nets.antisymmetric(nets.default(np.random.default_rng(seed), width))
     rates = (nets.ANTISYMMETRIC[0], 0.0, 0.0)
     kernel = empirical.ntk(network, np.array([-0.2, 0.3]), rates=rates)
     world = TwoClusters(rich, poor, kernel[0, 0], kernel[0, 1], kernel[1, 1])
