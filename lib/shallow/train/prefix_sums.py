@@ -66,10 +66,8 @@ def bin_of(w, b, origin, scale):
 
 @compiled
 def row_of(w, b, x, j):
-    """Row of one neuron by the predicate itself, searched from a guess of j."""
+    """Row of one neuron by the predicate itself, searched upwards from a lower bound of j."""
     suffix = w >= 0.0
-    while j > 0 and (w * x[j - 1] + b > 0.0) == suffix:
-        j -= 1
     while j < x.size and (w * x[j] + b > 0.0) != suffix:
         j += 1
     return j if suffix else x.size + 1 + j
