@@ -1,7 +1,6 @@
-"""Every recorded run is what its own code computes today: stored whole, for this specification, and cells of it recomputed."""
+"""Every record is what its own code computes today: whole, for its specification, with cells of it recomputed."""
 
 import pytest
-
 from shallow import paths, records
 
 
