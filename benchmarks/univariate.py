@@ -151,9 +151,9 @@ def prefix_sums(problems, dtype, threads):
 
 #: name: (function, number types, epochs in one timing)
 METHODS = {
-    "PyTorch, one network at a time": (pytorch_loop, ("float32", "float64"), 30),
-    "PyTorch, batched, gradients by hand": (pytorch_batched, ("float32", "float64"), 100),
-    "JAX, jit + scan + vmap": (jax_compiled, ("float32", "float64"), 500),
-    "numba, dense": (numba_dense, ("float32", "float64"), 20_000),
-    "shallow, prefix sums": (prefix_sums, ("float64",), 20_000),
+    "PyTorch loop": (pytorch_loop, ("float32", "float64"), 30),
+    "PyTorch batched": (pytorch_batched, ("float32", "float64"), 100),
+    "JAX": (jax_compiled, ("float32", "float64"), 500),
+    "numba dense": (numba_dense, ("float32", "float64"), 20_000),
+    "prefix sums": (prefix_sums, ("float64",), 20_000),
 }
