@@ -3,6 +3,9 @@ SHELL         := /bin/bash
 .SHELLFLAGS   := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
+# The cells of an experiment run in parallel threads; the linear algebra inside each keeps to one.
+export OMP_NUM_THREADS ?= 1
+
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN    := .venv/bin
 ENV    := .venv/.installed
