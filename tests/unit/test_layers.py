@@ -13,7 +13,7 @@ from references import ROOT
 
 LIBRARY = ROOT / "lib" / "shallow"
 LAYERS = [
-    {"data", "nets", "losses", "stats", "paths"},
+    {"data", "nets", "deep", "losses", "stats", "paths"},
     {"train", "kernels", "spectra", "geometry", "receptive"},
     {"experiments"},
     {"sweep", "records"},

@@ -1,0 +1,247 @@
+r"""Labelled images: scikit-learn's digits, which need no network, and MNIST, CIFAR-10 and SVHN by their real loaders.
+
+All come in one layout: images of shape (n, height, width, channels), uint8, one channel for grey and three for red,
+green, blue, with labels 0..9.  Data that are not shipped are looked for in this order:
+
+1. the argument `path` of :func:`load`: a file with the arrays ``x_train, y_train, x_test, y_test`` or a folder,
+2. the folder named by the environment variable ``SHALLOW_DATA``, if it holds the data,
+3. OpenML, through scikit-learn, which keeps what it fetched in its own cache.
+
+A folder holds ``mnist.npz``, ``cifar10.npz``, ``svhn.npz``, or SVHN as it is published: ``train_32x32.mat`` and
+``test_32x32.mat``.  Such files may be sorted by class: take a part of them with :func:`subset`.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.io import loadmat
+from sklearn.datasets import fetch_openml, load_digits
+
+#: Names that :func:`load` knows.
+NAMES = ("digits", "mnist", "cifar10", "svhn")
+#: Environment variable that names a folder with local copies.
+VARIABLE = "SHALLOW_DATA"
+CLASSES = 10
+_MATLAB = ("train_32x32.mat", "test_32x32.mat")
+_DIGITS_TRAIN = 1500  # of 1797; neighbours share a writer, so the two parts are cut, not shuffled
+
+
+class Images(NamedTuple):
+    """A data set: images (n, height, width, channels), uint8, and labels (n,), int64 in 0..9, for training and test."""
+
+    x_train: np.ndarray
+    y_train: np.ndarray
+    x_test: np.ndarray
+    y_test: np.ndarray
+
+
+class _Remote(NamedTuple):
+    """A data set at OpenML: a row per image, of which the last `tests` are the test set."""
+
+    name: str
+    version: int
+    shape: tuple[int, int, int]
+    planes: bool  # one colour after the other, instead of one pixel after the other
+    tests: int
+
+
+_OPENML = {
+    "mnist": _Remote("mnist_784", 1, (28, 28, 1), False, 10000),
+    "cifar10": _Remote("CIFAR_10", 1, (32, 32, 3), True, 10000),
+    "svhn": _Remote("SVHN", 1, (32, 32, 3), False, 26032),
+}
+
+
+def load(name: str = "digits", path: str | os.PathLike | None = None) -> Images:
+    """Load a data set in the layout of this module.
+
+    Args:
+        name: "digits" (8 x 8, 1500 + 297 images, shipped with scikit-learn), "mnist" (28 x 28, 60000 + 10000),
+            "cifar10" (32 x 32 x 3, 50000 + 10000) or "svhn" (32 x 32 x 3, 73257 + 26032).
+        path: a local .npz file or a folder, see the head of this module.  Files may hold fewer images, and grey ones
+            without the axis of channels.
+
+    Raises:
+        ValueError: for an unknown name, a path where none is needed, or a file with wrong arrays, naming the file.
+        FileNotFoundError: when there is nothing at the path or in the folder of SHALLOW_DATA, naming it.
+        ConnectionError: when the data are not at hand and OpenML cannot be reached; says how to give a path.
+
+    Cost: local files are read in a second; the first download is 15 MB to 1 GB and takes minutes and some gigabytes.
+    """
+    if name not in NAMES:
+        raise ValueError(f"name must be one of {', '.join(NAMES)}, got {name!r}")
+    if name == "digits":
+        if path is not None:
+            raise ValueError(f"path must be None for the digits, which scikit-learn ships; got {path}")
+        return _digits()
+    if path is not None:
+        return _read(name, Path(path))
+    if os.environ.get(VARIABLE):
+        folder = Path(os.environ[VARIABLE])
+        if not folder.is_dir():
+            raise FileNotFoundError(f"{VARIABLE} must name a folder, but there is none at {folder}")
+        if (folder / f"{name}.npz").exists() or (name == "svhn" and (folder / _MATLAB[0]).exists()):
+            return _read(name, folder)
+    return _fetch(name)
+
+
+def subset(x: np.ndarray, y: np.ndarray, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """`count` of the n images with their labels, in random order, every class in its proportion.
+
+    The share count n_c / n of class c is rounded down or up (largest remainders first) so that the sum is `count`.
+
+    Raises:
+        ValueError: when x and y differ in length or count is not in 1..n.
+    """
+    x, y = np.asarray(x), np.asarray(y)
+    if y.ndim != 1 or len(x) != len(y):
+        raise ValueError(f"x and y must have one length, got shapes {x.shape} and {y.shape}")
+    if not isinstance(count, int | np.integer) or not 1 <= count <= len(y):
+        raise ValueError(f"count must be an integer in 1..{len(y)}, got {count!r}")
+    labels, sizes = np.unique(y, return_counts=True)
+    whole, remainder = np.divmod(int(count) * sizes, len(y))
+    whole[np.argsort(-remainder, kind="stable")[: count - whole.sum()]] += 1
+    chosen = [rng.permutation(np.flatnonzero(y == label))[:k] for label, k in zip(labels, whole, strict=True)]
+    order = rng.permutation(np.concatenate(chosen))
+    return x[order], y[order]
+
+
+def enlarge(x: np.ndarray, side: int = 32) -> np.ndarray:
+    """Images (n, h, w, c) as (n, side, side, c): pixels repeated as often as they fit, then a black frame.
+
+    Digits of 8 x 8 become 32 x 32 by fourfold pixels, MNIST's 28 x 28 by a frame of two pixels.
+
+    Raises:
+        ValueError: when x is not a stack of images, or an image is larger than `side`.
+    """
+    x = _images("x", x)
+    if not isinstance(side, int | np.integer) or side < max(x.shape[1:3]):
+        raise ValueError(f"side must be an integer of at least {max(x.shape[1:3])}, the side of x, got {side!r}")
+    times = side // max(x.shape[1:3])
+    x = x.repeat(times, axis=1).repeat(times, axis=2)
+    before = [(side - length) // 2 for length in x.shape[1:3]]
+    frame = [(b, side - length - b) for b, length in zip(before, x.shape[1:3], strict=True)]
+    return np.pad(x, [(0, 0), *frame, (0, 0)])
+
+
+def standardise(train: np.ndarray, *others: np.ndarray) -> tuple[np.ndarray, ...]:
+    r"""Images for a network: $(x/255 - \mu_c)/\sigma_c$ with the channels' mean and deviation over the training images.
+
+    Args:
+        train: training images, shape (n, h, w, c), uint8; over them every channel has mean 0 and variance 1.
+        others: further images, treated with the numbers of the training images.
+
+    Returns:
+        float32 arrays of shape (n, c, h, w), one for each argument.
+
+    Raises:
+        ValueError: when an argument is not a stack of uint8 images with the channels of `train`, or a channel of
+            `train` is constant.
+    """
+    train, *others = (_images("images", x) for x in (train, *others))
+    if any(x.shape[3] != train.shape[3] for x in others):
+        raise ValueError(f"images must have {train.shape[3]} channels like train, got {[x.shape for x in others]}")
+    scaled = train.reshape(-1, train.shape[3]) / 255.0
+    mean, deviation = scaled.mean(axis=0), scaled.std(axis=0)
+    if not (deviation > 0).all():
+        raise ValueError(f"train must vary in every channel, got deviations {deviation}")
+    slope, offset = (1 / (255 * deviation)).astype(np.float32), (mean / deviation).astype(np.float32)
+    return tuple(np.ascontiguousarray(np.moveaxis(x * slope - offset, 3, 1)) for x in (train, *others))
+
+
+def _images(name: str, x: np.ndarray) -> np.ndarray:
+    x = np.asarray(x)
+    if x.ndim != 4 or not x.size or x.dtype != np.uint8:
+        raise ValueError(f"{name} must be uint8 of shape (n, height, width, channels), got {x.dtype} {x.shape}")
+    return x
+
+
+def _digits() -> Images:
+    """Pixels 0..16 stretched to 0..255."""
+    found = load_digits()
+    x = np.round(found.images * (255 / 16)).astype(np.uint8)[..., None]
+    y = found.target.astype(np.int64)
+    return Images(x[:_DIGITS_TRAIN], y[:_DIGITS_TRAIN], x[_DIGITS_TRAIN:], y[_DIGITS_TRAIN:])
+
+
+def _read(name: str, path: Path) -> Images:
+    if path.is_dir():
+        if name == "svhn" and not (path / "svhn.npz").exists():
+            return _read_matlab(path)
+        path = path / f"{name}.npz"
+    if not path.is_file():
+        raise FileNotFoundError(f"path must lead to the data of {name}, but there is no file {path}")
+    try:
+        with np.load(path) as file:
+            found = {name: file[name] for name in file.files}
+    except (zipfile.BadZipFile, EOFError, AttributeError, ValueError) as error:
+        raise ValueError(f"path: {path} must be a whole .npz file of plain arrays ({error})") from error
+    if not set(Images._fields) <= set(found):
+        raise ValueError(f"path: {path} must hold the arrays {', '.join(Images._fields)}, has {', '.join(found)}")
+    return _checked(path, *(found[field] for field in Images._fields))
+
+
+def _read_matlab(folder: Path) -> Images:
+    """SVHN as published: X of shape (32, 32, 3, N), y of shape (N, 1) in 1..10, where 10 stands for the digit 0."""
+    arrays = []
+    for file in (folder / name for name in _MATLAB):
+        if not file.is_file():
+            raise FileNotFoundError(f"path must lead to the data of svhn, but there is no file {file}")
+        found = loadmat(file)
+        if not {"X", "y"} <= set(found):
+            raise ValueError(f"path: {file} must hold the arrays X and y, has {[k for k in found if k[0] != '_']}")
+        x, y = found["X"], found["y"].ravel()
+        if x.ndim != 4 or not np.isin(y, range(1, CLASSES + 1)).all():
+            raise ValueError(f"path: {file} must hold X of shape (32, 32, 3, N) and y in 1..10, got X {x.shape}")
+        arrays += [np.moveaxis(x, 3, 0), y % CLASSES]
+    return _checked(folder, *arrays)
+
+
+def _fetch(name: str) -> Images:
+    remote = _OPENML[name]
+    try:
+        found = fetch_openml(remote.name, version=remote.version, as_frame=False)
+    except OSError as error:  # urllib's errors among them
+        raise ConnectionError(
+            f"{name} could not be fetched from OpenML ({error}); pass path= with a file {name}.npz that holds "
+            f"{', '.join(Images._fields)}, or name a folder with it in {VARIABLE}"
+        ) from error
+    h, w, c = remote.shape
+    x = np.asarray(found.data).astype(np.uint8)
+    x = np.moveaxis(x.reshape(-1, c, h, w), 1, 3) if remote.planes else x.reshape(-1, h, w, c)
+    y = np.asarray(found.target).astype(float).astype(np.int64) % CLASSES  # SVHN numbers the digit 0 as 10
+    train = slice(None, -remote.tests)
+    test = slice(-remote.tests, None)
+    return _checked(f"OpenML's {remote.name}", x[train], y[train], x[test], y[test])
+
+
+def _checked(source: str | Path, *arrays: np.ndarray) -> Images:
+    """The four arrays in the layout of this module."""
+    layout = []
+    for field, array in zip(Images._fields, arrays, strict=True):
+        if field.startswith("x"):
+            array = array[..., None] if array.ndim == 3 else array
+            if array.dtype != np.uint8 or array.ndim != 4 or array.shape[3] not in (1, 3) or not len(array):
+                raise ValueError(
+                    f"path: {field} of {source} must be uint8 of shape (n, height, width) or (n, height, width, 1 or "
+                    f"3), got {array.dtype} {array.shape}"
+                )
+        elif (
+            array.shape != layout[-1].shape[:1]
+            or not np.issubdtype(array.dtype, np.integer)
+            or not np.isin(array, range(CLASSES)).all()
+        ):
+            raise ValueError(
+                f"path: {field} of {source} must be {len(layout[-1])} integers in 0..9, got {array.dtype} {array.shape}"
+            )
+        else:
+            array = array.astype(np.int64)
+        layout.append(np.ascontiguousarray(array))
+    if layout[0].shape[1:] != layout[2].shape[1:]:
+        raise ValueError(f"path: images of {source} must have one shape, got {layout[0].shape} and {layout[2].shape}")
+    return Images(*layout)

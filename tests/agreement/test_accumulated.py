@@ -1,0 +1,157 @@
+"""Accumulated gradients against one backward pass, Adam against its formulas, interrupted runs against whole ones."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shallow import deep, stats
+from shallow.train import accumulated
+from torch.nn import functional
+
+IMAGES, CLASSES = 13, 3
+
+
+def draw(batch_norm: bool = False, dtype=torch.float64):
+    """A narrow ResNet18 and a set of random images of 8 x 8."""
+    rng = stats.stream("accumulated", "network")
+    network = deep.resnet18(rng, CLASSES, in_channels=2, width=2, batch_norm=batch_norm).to(dtype)
+    x = torch.from_numpy(rng.normal(size=(IMAGES, 2, 8, 8))).to(dtype)
+    return network, x, torch.from_numpy(rng.integers(0, CLASSES, IMAGES))
+
+
+def gradients(network) -> torch.Tensor:
+    return torch.cat([p.grad.ravel() for p in network.parameters()])
+
+
+def parameters(network) -> torch.Tensor:
+    return torch.cat([p.detach().ravel() for p in network.parameters()])
+
+
+def backward(network, *pieces) -> tuple[float, torch.Tensor]:
+    """The mean loss of all pieces and its gradient, in one graph."""
+    network.zero_grad()
+    total = sum(functional.cross_entropy(network(x), y, reduction="sum") for x, y in pieces)
+    loss = total / sum(len(y) for _, y in pieces)
+    loss.backward()
+    return loss.item(), gradients(network)
+
+
+@settings(max_examples=15, deadline=None)
+@given(micro_batch=st.integers(1, 2 * IMAGES))
+def test_accumulated_gradient_is_the_full_one(micro_batch):
+    network, x, y = draw()
+    loss, expected = backward(network, (x, y))
+    for _ in range(2):  # the second call starts from zero again
+        found = accumulated.gradient(network, x, y, micro_batch=micro_batch)
+        assert abs(found - loss) < 1e-14 * loss
+        assert (gradients(network) - expected).abs().max() < 1e-13 * expected.abs().max()
+    assert abs(accumulated.loss(network, x, y, micro_batch=micro_batch) - loss) < 1e-14 * loss
+
+
+def test_in_single_precision_it_is_the_full_one_up_to_rounding():
+    network, x, y = draw(dtype=torch.float32)
+    _, expected = backward(network, (x, y))
+    accumulated.gradient(network, x, y, micro_batch=4)
+    assert (gradients(network) - expected).abs().max() < 1e-5 * expected.abs().max()
+
+
+def test_vgg11_too():
+    rng = stats.stream("accumulated", "vgg11")
+    network = deep.vgg11(rng, CLASSES, in_channels=1, width=2, batch_norm=False).double()
+    x, y = torch.from_numpy(rng.normal(size=(5, 1, 32, 32))), torch.tensor([0, 2, 1, 1, 0])
+    loss, expected = backward(network, (x, y))
+    assert accumulated.gradient(network, x, y, micro_batch=2) == pytest.approx(loss, rel=1e-14)
+    assert (gradients(network) - expected).abs().max() < 1e-13 * expected.abs().max()
+
+
+def test_batch_normalisation_acts_within_each_micro_batch():
+    network, x, y = draw(batch_norm=True)
+    whole_loss, whole = backward(network, (x, y))
+    assert accumulated.gradient(network, x, y, micro_batch=IMAGES) == pytest.approx(whole_loss, rel=1e-14)
+    assert (gradients(network) - whole).abs().max() < 1e-12 * whole.abs().max()
+    cuts = np.cumsum([0, 5, 4, 4])  # three micro-batches of at most five, as equal as possible
+    pieces = [(x[a:b], y[a:b]) for a, b in itertools.pairwise(cuts)]
+    loss, expected = backward(network, *pieces)
+    assert accumulated.gradient(network, x, y, micro_batch=5) == pytest.approx(loss, rel=1e-14)
+    assert (gradients(network) - expected).abs().max() < 1e-12 * expected.abs().max()
+    assert (expected - whole).abs().max() > 1e-2 * whole.abs().max()  # another function than with the full batch
+
+
+@pytest.mark.parametrize("micro_batch", [1, 4, 5, 13, 50])
+def test_no_batch_is_larger_than_allowed(micro_batch):
+    network, x, y = draw()
+    seen = []
+    network.register_forward_pre_hook(lambda _, batch: seen.append(len(batch[0])))
+    accumulated.gradient(network, x, y, micro_batch=micro_batch)
+    assert sum(seen) == IMAGES and max(seen) <= micro_batch and max(seen) - min(seen) <= 1
+    assert len(seen) == int(np.ceil(IMAGES / micro_batch))
+
+
+def test_steps_are_those_of_adam():
+    """m = 0.9 m + 0.1 g, v = 0.999 v + 0.001 g^2, both divided by 1 - beta^t, step by eta m / (sqrt(v) + eps)."""
+    network, x, y = draw()
+    run = accumulated.train(x.numpy(), y.numpy(), network, step=0.03, steps=4, micro_batch=4)
+    theta, m, v, losses = parameters(network), 0.0, 0.0, []
+    for t in range(1, 5):
+        torch.nn.utils.vector_to_parameters(theta, network.parameters())
+        loss, g = backward(network, (x, y))
+        losses.append(loss)
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+        theta = theta - 0.03 * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8)
+    torch.nn.utils.vector_to_parameters(theta, network.parameters())
+    losses.append(backward(network, (x, y))[0])
+    assert (parameters(run.network) - theta).abs().max() < 1e-8
+    assert np.abs(run.loss - losses).max() < 1e-8
+    assert abs(losses[-1] - losses[0]) > 1e-2
+
+
+def test_measures_are_taken_after_the_given_steps():
+    network, x, y = draw(batch_norm=True)
+    before = parameters(network).clone()
+    runs = [accumulated.train(x.numpy(), y.numpy(), network, steps=t, micro_batch=5) for t in (1, 2, 3)]
+    assert torch.equal(parameters(network), before)  # the initial network is not changed
+    run = accumulated.train(x.numpy(), y.numpy(), network, steps=3, records=[0, 1, 3], micro_batch=5)
+    expected = [network, runs[0].network, runs[2].network]
+    assert run.records.tolist() == [0, 1, 3] and len(run.measures) == 3
+    for found, state in zip(run.measures, expected, strict=True):
+        matrices = deep.weight_matrices(state)
+        assert found.keys() == matrices.keys()
+        assert all(np.array_equal(found[name], matrices[name]) for name in matrices)
+    assert np.array_equal(run.loss, runs[2].loss)
+
+
+class Interruption(Exception):
+    pass
+
+
+@pytest.mark.parametrize("batch_norm", [True, False])
+@pytest.mark.parametrize("stop", [1, 2, 4])
+def test_an_interrupted_run_ends_in_the_same_bits(tmp_path, stop, batch_norm):
+    network, x, y = draw(batch_norm, torch.float32)
+    calls, stops = [], [stop]
+
+    def measure(net):
+        calls.append(len(calls))
+        if calls[-1] in stops:
+            raise Interruption
+        return {"values": deep.singular_values(net)["layer 3"], "number": np.array(2.0)}
+
+    options = dict(steps=5, records=[0, 1, 2, 3, 4, 5], micro_batch=5, measure=measure)
+    path = tmp_path / "run.pt"
+    with pytest.raises(Interruption):
+        accumulated.train(x.numpy(), y.numpy(), network, checkpoint=path, **options)
+    taken = len(calls)
+    assert path.exists() == (stop > 1) and len(list(tmp_path.iterdir())) == (stop > 1)
+    stops.clear()
+    resumed = accumulated.train(x.numpy(), y.numpy(), network, checkpoint=path, **options)
+    assert len(calls) - taken == (6 if stop == 1 else 6 - stop)  # what was finished is not done again
+    whole = accumulated.train(x.numpy(), y.numpy(), network, **options)
+    assert torch.equal(parameters(resumed.network), parameters(whole.network))
+    assert np.array_equal(resumed.loss, whole.loss)
+    for found, expected in zip(resumed.measures, whole.measures, strict=True):
+        assert np.array_equal(found["values"], expected["values"]) and found["number"].shape == ()
+    finished = accumulated.train(x.numpy(), y.numpy(), network, checkpoint=path, **options)
+    assert torch.equal(parameters(finished.network), parameters(whole.network))

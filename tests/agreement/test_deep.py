@@ -1,0 +1,166 @@
+"""Deep networks against the same networks written out as one formula, and their weight matrices against loops."""
+
+import numpy as np
+import pytest
+import torch
+from shallow import deep, stats
+from torch.nn import functional
+
+BUILD = {"vgg11": deep.vgg11, "resnet18": deep.resnet18}
+SIDE = {"vgg11": 32, "resnet18": 16}
+
+
+def draw(name: str, batch_norm: bool, **options):
+    """A narrow float64 network with normalisations that do something, and images for it."""
+    rng = stats.stream("deep", name)
+    network = BUILD[name](rng, width=3, in_channels=2, classes=4, batch_norm=batch_norm, **options).double()
+    for layer in network.modules():
+        if isinstance(layer, torch.nn.BatchNorm2d):
+            layer.weight.data = torch.from_numpy(rng.uniform(0.5, 2, layer.num_features))
+            layer.bias.data = torch.from_numpy(rng.uniform(-1, 1, layer.num_features))
+    return network, torch.from_numpy(rng.normal(size=(5, 2, SIDE[name], SIDE[name])))
+
+
+def convolve(layer, x: torch.Tensor, after: dict, stride: int = 1) -> torch.Tensor:
+    """Convolution by its definition, normalised by the batch if a normalisation follows the layer."""
+    weight, size = layer.weight, layer.weight.shape[-1]
+    patches = functional.unfold(x, size, padding=size // 2, stride=stride)
+    side = -(-x.shape[-1] // stride)
+    z = (weight.reshape(len(weight), -1) @ patches).reshape(len(x), len(weight), side, side)
+    norm = after.get(layer)
+    if norm is None:
+        return z + layer.bias[:, None, None]
+    mean, variance = z.mean(dim=(0, 2, 3), keepdim=True), z.var(dim=(0, 2, 3), keepdim=True, unbiased=False)
+    return (z - mean) / (variance + 1e-5).sqrt() * norm.weight[:, None, None] + norm.bias[:, None, None]
+
+
+def written_out(name: str, network, x: torch.Tensor) -> torch.Tensor:
+    """The network as a formula in its numbered layers."""
+    layers = deep.weight_layers(network)
+    modules = [m for m in network.modules() if isinstance(m, torch.nn.Conv2d | torch.nn.BatchNorm2d)]
+    after = {a: b for a, b in zip(modules, modules[1:], strict=False) if isinstance(b, torch.nn.BatchNorm2d)}
+    if name == "vgg11":
+        for k in range(1, 9):
+            x = convolve(layers[f"layer {k}"], x, after).relu()
+            if k in (1, 2, 4, 6, 8):
+                x = x.unflatten(3, (-1, 2)).unflatten(2, (-1, 2)).amax(dim=(3, 5))
+        return x.flatten(1) @ layers["layer 9"].weight.T + layers["layer 9"].bias
+    x = convolve(layers["layer 1"], x, after).relu()
+    for k in range(2, 18, 2):
+        stride = 2 if k in (6, 10, 14) else 1
+        inner = convolve(layers[f"layer {k}"], x, after, stride).relu()
+        inner = convolve(layers[f"layer {k + 1}"], inner, after)
+        x = (inner + (convolve(layers[f"shortcut {k + 1}"], x, after, 2) if stride == 2 else x)).relu()
+    return x.mean(dim=(2, 3)) @ layers["layer 18"].weight.T + layers["layer 18"].bias
+
+
+@pytest.mark.parametrize("batch_norm", [True, False])
+@pytest.mark.parametrize("name", BUILD)
+def test_network_is_its_formula(name, batch_norm):
+    network, x = draw(name, batch_norm)
+    found, expected = network(x), written_out(name, network, x)
+    assert found.shape == (5, 4)
+    assert (found - expected).abs().max() < 1e-10 * expected.abs().max()
+    assert torch.equal(found, network.eval()(x))  # no difference between training and evaluation
+
+
+def shapes(name: str, width: int, channels: int, classes: int) -> list[tuple[int, int, int]]:
+    """(outputs, inputs, size of the kernel) of every layer, from the tables of the two papers."""
+    if name == "vgg11":
+        widths = [width * factor for factor in (1, 2, 4, 4, 8, 8, 8, 8)]
+        return [(b, a, 3) for a, b in zip([channels, *widths], widths, strict=False)] + [(classes, widths[-1], 1)]
+    widths = [width * factor for factor in [1] * 5 + [2] * 4 + [4] * 4 + [8] * 4]
+    main = [(b, a, 3) for a, b in zip([channels, *widths], widths, strict=False)]
+    return main + [(2 * w, w, 1) for w in (width, 2 * width, 4 * width)] + [(classes, widths[-1], 1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "channels", "batch_norm", "published"),
+    [
+        ("vgg11", 64, 3, False, 9_225_610),
+        ("vgg11", 64, 3, True, 9_228_362),  # 2,752 fewer than with biases under the normalisation
+        ("resnet18", 64, 3, True, 11_173_962),
+        ("vgg11", 5, 1, True, None),
+        ("resnet18", 5, 1, True, None),
+        ("resnet18", 5, 2, False, None),
+    ],
+)
+def test_number_of_parameters(name, width, channels, batch_norm, published):
+    network = BUILD[name](stats.stream("count"), width=width, in_channels=channels, batch_norm=batch_norm)
+    layers = shapes(name, width, channels, 10)
+    expected = sum(b * a * k * k for b, a, k in layers) + sum(b for b, _, _ in layers[:-1]) * (1 + batch_norm) + 10
+    assert sum(p.numel() for p in network.parameters()) == expected
+    assert published in (None, expected)
+    numbered = [layer for key, layer in deep.weight_layers(network).items() if key.startswith("layer")]
+    assert [len(layer.weight) for layer in numbered] == [b for b, _, k in layers if k == 3] + [10]
+
+
+def test_layers_of_the_document_have_these_shapes():
+    """Layers 2, 4, 7 of VGG11 and 5, 8, 10 of ResNet18 as matrices out x (in k k)."""
+    for build, wanted in (
+        (deep.vgg11, {2: (128, 64 * 9), 4: (256, 256 * 9), 7: (512, 512 * 9)}),
+        (deep.resnet18, {5: (64, 64 * 9), 8: (128, 128 * 9), 10: (256, 128 * 9)}),
+    ):
+        found = deep.weight_matrices(build(stats.stream("shapes")))
+        assert {k: found[f"layer {k}"].shape for k in wanted} == wanted
+
+
+def looped(kernel: np.ndarray, flattening: str) -> np.ndarray:
+    """The matrices of a convolution, entry by entry."""
+    outputs, inputs, k, _ = kernel.shape
+    joined, positions = np.empty((outputs, inputs * k * k)), np.empty((k * k, outputs, inputs))
+    for o, i, p, q in np.ndindex(kernel.shape):
+        joined[o, (i * k + p) * k + q] = kernel[o, i, p, q]
+        positions[p * k + q, o, i] = kernel[o, i, p, q] * np.sqrt(1 / 2)
+    return joined if flattening == "joined" else positions
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("flattening", deep.FLATTENINGS)
+@pytest.mark.parametrize("name", BUILD)
+def test_matrices_and_their_singular_values(name, flattening, channels_last):
+    network, _ = draw(name, True)
+    if channels_last:
+        network = network.to(memory_format=torch.channels_last)
+    matrices, values = deep.weight_matrices(network, flattening), deep.singular_values(network, flattening)
+    assert list(matrices) == list(values) == list(deep.weight_layers(network))
+    for key, layer in deep.weight_layers(network).items():
+        weight = layer.weight.detach().numpy()
+        expected = looped(weight, flattening) if weight.ndim == 4 else weight
+        assert np.array_equal(matrices[key], expected)
+        stack = expected if expected.ndim == 3 else expected[None]
+        grams = [W @ W.T if W.shape[0] <= W.shape[1] else W.T @ W for W in stack]
+        squares = np.sort(np.concatenate([np.linalg.eigvalsh(gram) for gram in grams]))[::-1]
+        assert values[key].shape == squares.shape
+        assert np.abs(values[key] ** 2 - squares).max() < 1e-12 * squares[0]
+    before = matrices["layer 1"].copy()
+    deep.weight_layers(network)["layer 1"].weight.data.zero_()
+    assert np.array_equal(matrices["layer 1"], before)  # a copy
+
+
+@pytest.mark.parametrize("name", BUILD)
+def test_initial_weights_have_the_default_law_and_come_from_the_generator(name):
+    state = torch.random.get_rng_state()
+    network = BUILD[name](stats.stream("law", 0), width=16)
+    assert torch.equal(state, torch.random.get_rng_state())
+    for layer in deep.weight_layers(network).values():
+        entries = layer.weight.detach().numpy().ravel() * np.sqrt(layer.weight[0].numel())
+        assert np.abs(entries).max() <= 1 + 1e-6
+        assert abs(entries.var() * 3 - 1) < 6 / np.sqrt(len(entries))  # U(-1, 1): variance 1/3, within 5 deviations
+    first, again, other = (
+        BUILD[name](stats.stream("law", seed), width=16)(torch.ones(2, 3, 32, 32)) for seed in (0, 0, 1)
+    )
+    assert torch.equal(first, again) and not torch.equal(first, other)
+
+
+@pytest.mark.parametrize("option", ["classes", "in_channels", "width"])
+@pytest.mark.parametrize("name", BUILD)
+def test_bad_sizes(name, option):
+    for size in (0, 2.0):
+        with pytest.raises(ValueError, match=option):
+            BUILD[name](stats.stream("bad"), **{option: size})
+
+
+def test_bad_flattening():
+    with pytest.raises(ValueError, match="flattening"):
+        deep.weight_matrices(torch.nn.Linear(2, 2), "rows")
