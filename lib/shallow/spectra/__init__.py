@@ -1,0 +1,1 @@
+"""Spectra of weight matrices: random-matrix laws, tails and shapes."""

@@ -1,0 +1,147 @@
+r"""Empirical spectral distributions: the eigenvalues of $W^\top W$ without rounding noise in the small ones.
+
+Eigenvalues are the squared singular values of $W$, $h \times d$, in float64, *not* divided by $h$ or $d$; there are
+$\min(h, d)$ of them, in descending order.  The Gram matrix of a float32 $W$ with a large spike has nothing but noise
+below $10^{-7}$ of its largest eigenvalue; none is formed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy import optimize
+from scipy.sparse.linalg import svds
+
+#: Relative error that is admitted in the smallest eigenvalue.
+ACCURACY = 1e-8
+
+
+class Triplets(NamedTuple):
+    """Singular triplets $W v_i = s_i u_i$ with descending $s$: U (h, k), s (k,), V (d, k), vectors in columns."""
+
+    U: np.ndarray
+    s: np.ndarray
+    V: np.ndarray
+
+
+def as_matrix(name: str, W: np.ndarray) -> np.ndarray:
+    """W as a finite float64 matrix; ValueError naming the argument otherwise."""
+    W = np.asarray(W, dtype=np.float64)
+    if W.ndim != 2 or not W.size or not np.isfinite(W).all():
+        raise ValueError(f"{name} must be a non-empty finite matrix, got shape {W.shape}")
+    return W
+
+
+def as_eigenvalues(values: np.ndarray, least: int = 1) -> np.ndarray:
+    """Values in descending order as float64 (N,); ValueError unless finite, not negative and at least `least`."""
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 1 or len(values) < least or not np.isfinite(values).all() or (values < 0).any():
+        raise ValueError(
+            f"eigenvalues must be a vector of at least {least} finite values that are not negative, "
+            f"got {values if values.size < 6 else f'shape {values.shape}'}"
+        )
+    return np.sort(values)[::-1]
+
+
+def eigenvalues(W: np.ndarray) -> np.ndarray:
+    r"""Squared singular values of W (h, d), descending, shape (min(h, d),), float64, each to a relative 1e-8.
+
+    The float64 Gram matrix of the shorter side gives $\lambda_k$ up to about $\sqrt{h}\,\epsilon\,\lambda_1$.  Where
+    this is below `ACCURACY` times the smallest one its eigenvalues are returned; otherwise (a spike far above the
+    bulk, a square or rank-deficient matrix) the singular values are computed and squared.
+
+    Raises:
+        ValueError: if W is not a finite matrix.
+
+    Cost: $O(h d \min(h, d))$; with 1500 x 1000 on one core 0.09 s, after a failed test another 0.24 s.
+    """
+    W = as_matrix("W", W)
+    if W.shape[0] < W.shape[1]:
+        W = W.T
+    values = np.linalg.eigvalsh(W.T @ W)[::-1]
+    noise = np.sqrt(len(W)) * np.finfo(float).eps * values[0]
+    if noise <= ACCURACY * values[-1] and values[0] > 0:
+        return values
+    return np.linalg.svd(W, compute_uv=False) ** 2
+
+
+def stable_rank(values: np.ndarray) -> float:
+    r"""$\|W\|_F^2 / \|W\|_2^2 = \sum_k \lambda_k / \lambda_1$ from the eigenvalues of $W^\top W$, in [1, N]."""
+    values = as_eigenvalues(values)
+    if values[0] == 0:
+        raise ValueError("eigenvalues must not all be zero")
+    return float(values.sum() / values[0])
+
+
+def signed_distances(shares: np.ndarray) -> tuple[float, float]:
+    r"""Suprema of $F - \hat F$ and of $\hat F - F$ from the law's $F$ at the ascending values, shape (N,).
+
+    The larger one is the two-sided Kolmogorov-Smirnov distance, in [1/2N, 1].
+    """
+    steps = np.arange(len(shares) + 1) / len(shares)
+    return float((shares - steps[:-1]).max()), float((steps[1:] - shares).max())
+
+
+def best_scale(cdf: Callable[[np.ndarray], np.ndarray], values: np.ndarray) -> float:
+    r"""The $c > 0$ for which the law $x \mapsto F(x / c)$ has the smallest Kolmogorov-Smirnov distance to a spectrum.
+
+    As c grows $\sup(F - \hat F)$ falls and $\sup(\hat F - F)$ rises, both continuously, so the distance is smallest
+    where they are equal: one root instead of a search, and no local minimum.
+
+    Args:
+        cdf: F, continuous on the half-line with F(0) = 0.
+        values: eigenvalues in any order, shape (N,), N >= 2, fewer than half of them zero.
+
+    Cost: some 15 evaluations of F at all values.
+    """
+    values = as_eigenvalues(values, least=2)[::-1]
+    if np.mean(values > 0) <= 0.5:
+        raise ValueError(f"eigenvalues must be positive for more than half, got {np.mean(values > 0):.0%}")
+    middle = np.log(np.median(values[values > 0]))
+
+    def imbalance(log_scale: float) -> float:
+        below, above = signed_distances(cdf(values / np.exp(log_scale)))
+        return below - above
+
+    low = high = middle
+    while imbalance(low) < 0:
+        low -= 1
+    while imbalance(high) > 0:
+        high += 1
+    return float(np.exp(optimize.brentq(imbalance, low, high, xtol=1e-12)))
+
+
+def singular_vectors(W: np.ndarray) -> Triplets:
+    """All b = min(h, d) singular triplets of W (h, d), economy size.  Cost: O(h d b), twice that of s alone."""
+    U, s, Vt = np.linalg.svd(as_matrix("W", W), full_matrices=False)
+    return Triplets(U, s, Vt.T)
+
+
+def top(W: np.ndarray, k: int = 1, start: np.ndarray | None = None) -> Triplets:
+    """The k largest singular triplets of W (h, d) by Lanczos iteration, to rounding error.
+
+    Args:
+        W: matrix, (h, d).
+        k: number of triplets, 1 <= k < min(h, d); where it is above a tenth of that all are computed and cut.
+        start: first vector, of the length of the shorter side; all ones by default, so that results are reproducible.
+            A previous top vector saves iterations.
+
+    Raises:
+        ValueError: for an impossible W, k or start.
+
+    Cost: some tens of products with W: at 1500 x 1000, k = 1 with a spike 8 ms, k = 3 without one 0.08 s.
+    """
+    W = as_matrix("W", W)
+    short = min(W.shape)
+    if not isinstance(k, int | np.integer) or not 1 <= k <= short:
+        raise ValueError(f"k must be an integer in 1..{short}, got {k!r}")
+    start = np.ones(short) if start is None else np.asarray(start, dtype=np.float64)
+    if start.shape != (short,) or not np.isfinite(start).all() or not start.any():
+        raise ValueError(f"start must be a finite vector of length {short} that is not zero, got shape {start.shape}")
+    if 10 * k > short:
+        return Triplets(*(part[..., :k] for part in singular_vectors(W)))
+    U, s, Vt = svds(W, k=k, v0=start)
+    order = np.argsort(s)[::-1]
+    return Triplets(U[:, order], s[order], Vt[order].T)

@@ -1,0 +1,148 @@
+r"""The Marchenko-Pastur law: eigenvalues of $W^\top W$ for $W$ of shape $h \times d$ with independent entries.
+
+With variance $s$ of the entries, $n = \max(h, d)$ and $q = \min(h, d) / n$, the eigenvalues are $\lambda = s\,n\,x$
+(the $\min(h, d)$ that are not zero by shape), and $x$ has the density
+
+.. math:: \rho(x) = \frac{\sqrt{(b - x)(x - a)}}{2 \pi q x}, \qquad a, b = (1 \mp \sqrt q)^2 .
+
+So the edges are $s(\sqrt h \mp \sqrt d)^2$.  Eigenvalues are never divided by $h$ or $d$.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import integrate, special
+from scipy.optimize import elementwise
+
+from shallow.spectra.esd import as_eigenvalues, best_scale, signed_distances
+
+
+@dataclass(frozen=True)
+class MarchenkoPastur:
+    """The law for a matrix of h x d entries of the given variance.
+
+    Raises:
+        ValueError: unless h and d are positive integers and the variance is positive and finite.
+    """
+
+    h: int
+    d: int
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("h", "d"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < 1:
+                raise ValueError(f"{name} must be a positive integer, got {value!r}")
+        if not (np.isfinite(self.variance) and self.variance > 0):
+            raise ValueError(f"variance must be positive and finite, got {self.variance}")
+
+    @property
+    def ratio(self) -> float:
+        """q = min(h, d) / max(h, d), in (0, 1]."""
+        return min(self.h, self.d) / max(self.h, self.d)
+
+    @property
+    def scale(self) -> float:
+        """The mean of the law, s max(h, d)."""
+        return self.variance * max(self.h, self.d)
+
+    @property
+    def edges(self) -> tuple[float, float]:
+        r"""Ends of the support, $s(\sqrt h \mp \sqrt d)^2$."""
+        root = np.sqrt(self.ratio)
+        return float(self.scale * (1 - root) ** 2), float(self.scale * (1 + root) ** 2)
+
+    @property
+    def tracy_widom_unit(self) -> float:
+        r"""Scale of the fluctuations of $\lambda_1$: $s(\sqrt h + \sqrt d)(1/\sqrt h + 1/\sqrt d)^{1/3}$.
+
+        27 at h = 1500, d = 1000.  The Tracy-Widom law in this unit has mean -1.2 and standard deviation 1.3, so edges
+        widened by five units hold all eigenvalues of a random matrix.
+        """
+        root_h, root_d = np.sqrt(self.h), np.sqrt(self.d)
+        return float(self.variance * (root_h + root_d) * (1 / root_h + 1 / root_d) ** (1 / 3))
+
+    def density(self, values: np.ndarray) -> np.ndarray:
+        """Density at eigenvalues of any shape, zero outside the support; area one."""
+        x = np.asarray(values, dtype=float) / self.scale
+        low, high = (edge / self.scale for edge in self.edges)
+        inside = (x > low) & (x < high)
+        x = np.where(inside, x, 1.0)
+        square = np.maximum((high - x) * (x - low), 0)
+        return np.where(inside, np.sqrt(square) / (2 * np.pi * self.ratio * x), 0.0) / self.scale
+
+    def cdf(self, values: np.ndarray) -> np.ndarray:
+        r"""Share of the law at or below eigenvalues of any shape, in closed form.
+
+        With $R = \sqrt{(b - x)(x - a)}$ and $\phi$ the angle of a point $(R, y)$, which keeps its digits at the edges,
+
+        .. math:: F = \frac12 + \frac{R + (1 + q)\,\phi(R, x - 1 - q)
+                                      - (1 - q)\,\phi((1 - q) R, (1 + q) x - (1 - q)^2)}{2\pi q} .
+        """
+        q, (low, high) = self.ratio, (edge / self.scale for edge in self.edges)
+        x = np.clip(np.asarray(values, dtype=float) / self.scale, low, high)
+        root = np.sqrt((high - x) * (x - low))
+        whole = (1 + q) * np.arctan2(x - 1 - q, root)
+        hard = (1 - q) * np.arctan2((1 + q) * x - (1 - q) ** 2, (1 - q) * root)
+        return np.clip(0.5 + (root + whole - hard) / (2 * np.pi * q), 0.0, 1.0)
+
+    def quantile(self, shares: np.ndarray) -> np.ndarray:
+        """Eigenvalue below which a share of the law lies, for shares in [0, 1] of any shape.  Cost: ~12 cdf calls."""
+        shares = np.asarray(shares, dtype=float)
+        if not ((shares >= 0) & (shares <= 1)).all():
+            raise ValueError(f"shares must lie in [0, 1], got {shares}")
+        low, high = self.edges
+
+        def excess(x: np.ndarray, share: np.ndarray) -> np.ndarray:  # of one sign at either edge, despite rounding
+            return np.where(x <= low, -1.0, np.where(x >= high, 1.0, self.cdf(x) - share))
+
+        ends = tuple(np.full(shares.shape, edge) for edge in (low, high))
+        found = elementwise.find_root(excess, ends, args=(shares,)).x
+        return np.where(shares == 0, low, np.where(shares == 1, high, found))
+
+    def moment(self, k: int) -> float:
+        r"""$E\lambda^k = (s n)^k \sum_{j<k} \frac{q^j}{j+1} \binom kj \binom{k-1}j$ for an integer $k \ge 0$."""
+        if not isinstance(k, int | np.integer) or k < 0:
+            raise ValueError(f"k must be an integer that is not negative, got {k!r}")
+        j = np.arange(k)
+        terms = self.ratio**j / (j + 1) * special.binom(k, j) * special.binom(k - 1, j)
+        return float(self.scale**k * terms.sum()) if k else 1.0
+
+    @cached_property
+    def hill(self) -> float:
+        r"""Population value of PL_Alpha_Hill, $1 + \frac12 / \int_{x_m}^b (1 - F(x)) \frac{dx}{x}$, $x_m$ the median.
+
+        2.449 at h/d = 1.5 and 4.009 at 6, although the law has no tail; it depends on the ratio only.
+        """
+        unit = MarchenkoPastur(self.h, self.d, self.variance / self.scale)
+        median = float(unit.quantile(0.5))
+        area = integrate.quad(lambda x: (1 - unit.cdf(x)) / x, median, unit.edges[1], epsabs=1e-12)[0]
+        return 1 + 0.5 / area
+
+    def distance(self, values: np.ndarray) -> float:
+        """Two-sided Kolmogorov-Smirnov distance of a spectrum to this law, in [1/2N, 1].  Cost: O(N log N)."""
+        return max(signed_distances(self.cdf(as_eigenvalues(values)[::-1])))
+
+
+def fit(values: np.ndarray, h: int, d: int) -> MarchenkoPastur:
+    r"""The law of shape h x d whose variance minimises the Kolmogorov-Smirnov distance to a spectrum.
+
+    Args:
+        values: eigenvalues in any order, shape (N,), N >= 2, fewer than half of them zero.
+        h, d: shape of the matrix, also where a few of its eigenvalues have been deleted.
+
+    Raises:
+        ValueError: for an impossible spectrum or shape.
+
+    Cost: some 15 distances, 0.7 ms at N = 1000.
+    """
+    return MarchenkoPastur(h, d, best_scale(MarchenkoPastur(h, d).cdf, values))
+
+
+def fitted_distance(values: np.ndarray, h: int, d: int) -> float:
+    """Smallest distance of a spectrum to a law of shape h x d of any variance: D_MP before a spike is deleted."""
+    return fit(values, h, d).distance(values)

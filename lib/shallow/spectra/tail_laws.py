@@ -1,0 +1,242 @@
+r"""Laws for what lies above a cut $x_\min$, each fitted by exact maximum likelihood, and tests between them.
+
+All densities are normalised on $x \ge x_\min$, with $t = x / x_\min$:
+
+* power law, $p \propto t^{-\alpha}$ (Pareto; $\alpha$ is the exponent of the density, one more than the tail index);
+* exponential, $p \propto e^{-\kappa t}$;
+* log-normal, $\ln t$ normal with mean $\mu$ and deviation $\sigma$, cut at 0;
+* power law with exponential cut-off, $p \propto t^{-\alpha} e^{-\kappa t}$.
+
+Each likelihood depends on the sample only through one or two means, so a fit is a root of one or two moment equations
+and not a search: where `powerlaw` minimises numerically, these agree with it or are better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy import optimize, special, stats
+
+_LIMIT = -1e3  # of mu / sigma of a cut log-normal: beyond, it is a power law to six digits
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_PANELS = 32
+
+
+class TailLaw(Protocol):
+    """What the tests need of a law."""
+
+    xmin: float
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        """Logarithm of the density at x >= xmin, any shape."""
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    r"""$p(x) = \frac{\alpha - 1}{x_\min} t^{-\alpha}$ with $\alpha > 1$."""
+
+    xmin: float
+    alpha: float
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        """Logarithm of the density at x >= xmin, any shape."""
+        return np.log((self.alpha - 1) / self.xmin) - self.alpha * np.log(_ratio(x, self.xmin))
+
+    @classmethod
+    def fit(cls, values: np.ndarray, xmin: float) -> PowerLaw:
+        r"""$\alpha = 1 + m / \sum \ln t$ over the m values from xmin on; ValueError unless they differ."""
+        return cls(float(xmin), float(1 + 1 / np.log(_tail(values, xmin) / xmin).mean()))
+
+
+@dataclass(frozen=True)
+class Exponential:
+    r"""$p(x) = \frac{\kappa}{x_\min} e^{-\kappa (t - 1)}$; the rate per unit of x is $\kappa / x_\min$."""
+
+    xmin: float
+    kappa: float
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        """Logarithm of the density at x >= xmin, any shape."""
+        return np.log(self.kappa / self.xmin) - self.kappa * (_ratio(x, self.xmin) - 1)
+
+    @classmethod
+    def fit(cls, values: np.ndarray, xmin: float) -> Exponential:
+        """kappa = 1 / mean(t - 1) over the values from xmin on; ValueError unless they differ."""
+        return cls(float(xmin), float(1 / (_tail(values, xmin) / xmin - 1).mean()))
+
+
+@dataclass(frozen=True)
+class LogNormal:
+    r"""$p(x) = \frac1{\sigma x}\,\varphi\!\left(\frac{\ln t - \mu}{\sigma}\right) \big/ \Phi(\mu / \sigma)$.
+
+    As $\mu \to -\infty$ with $-\mu / \sigma^2 = \alpha - 1$ it becomes the power law: the two are nested at infinity.
+    """
+
+    xmin: float
+    mu: float
+    sigma: float
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        """Logarithm of the density at x >= xmin, any shape."""
+        logs = np.log(_ratio(x, self.xmin))
+        # phi(z) / Phi(mu/sigma) through erfcx, which stays finite when both underflow
+        height = np.log(np.sqrt(2 / np.pi) / special.erfcx(-self.mu / self.sigma / np.sqrt(2)))
+        return height - np.log(self.sigma * x) - logs * (logs - 2 * self.mu) / (2 * self.sigma**2)
+
+    @classmethod
+    def fit(cls, values: np.ndarray, xmin: float) -> LogNormal | PowerLaw:
+        r"""Maximum likelihood; the power law where the likelihood grows without end towards it.
+
+        With $y = \ln t$ that is where $\overline{y^2} \ge 2 \bar y^2$ (coefficient of variation of at least one).
+        Otherwise $\overline{y^2} / \bar y^2 = (1 + \xi g) / g^2$ has one root $\xi = \mu / \sigma$, where $g = \xi +
+        \varphi(\xi) / \Phi(\xi)$ is the mean of a unit normal variable that is cut at zero.
+        """
+        logs = np.log(_tail(values, xmin) / xmin)
+        mean, ratio = logs.mean(), (logs**2).mean() / logs.mean() ** 2
+
+        def cut_mean(xi: float) -> float:
+            return xi + np.sqrt(2 / np.pi) / special.erfcx(-xi / np.sqrt(2))
+
+        def excess(xi: float) -> float:
+            return (1 + xi * cut_mean(xi)) / cut_mean(xi) ** 2 - ratio
+
+        if excess(_LIMIT) <= 0:
+            return PowerLaw.fit(values, xmin)
+        xi = optimize.brentq(excess, _LIMIT, 2 / np.sqrt(ratio - 1) + 2, xtol=1e-12)
+        sigma = mean / cut_mean(xi)
+        return cls(float(xmin), float(xi * sigma), float(sigma))
+
+
+@dataclass(frozen=True)
+class TruncatedPowerLaw:
+    r"""$p(x) = t^{-\alpha} e^{-\kappa t} / (x_\min E_\alpha(\kappa))$, $E_\alpha$ the generalised exponential integral.
+
+    Any real $\alpha$ is allowed where $\kappa > 0$; $\kappa = 0$ is the power law.
+    """
+
+    xmin: float
+    alpha: float
+    kappa: float
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        """Logarithm of the density at x >= xmin, any shape."""
+        t = _ratio(x, self.xmin)
+        return -self.alpha * np.log(t) - self.kappa * (t - 1) - np.log(self.xmin) - _log_partition(self)[0]
+
+    @classmethod
+    def fit(cls, values: np.ndarray, xmin: float) -> TruncatedPowerLaw:
+        r"""Maximum likelihood over real $\alpha$ and $\kappa \ge 0$ by damped Newton steps on a convex function.
+
+        The mean negative log-likelihood $\ln E_\alpha(\kappa) + \alpha \overline{\ln t} + \kappa \bar t$ has the
+        covariance of $(\ln t, t)$ as its Hessian.  The maximum is at $\kappa = 0$, a power law, where the mean of the
+        fitted power law is at most $\bar t$.
+        """
+        t = _tail(values, xmin) / xmin
+        means = np.array([np.log(t).mean(), (t - 1).mean()])
+        alpha = 1 + 1 / means[0]
+        if alpha > 2 and means[1] >= 1 / (alpha - 2):
+            return cls(float(xmin), float(alpha), 0.0)
+        law, best = cls(float(xmin), float(alpha), float(1 / t.max())), np.inf
+        for _ in range(200):
+            log_partition, expected, covariance = _log_partition(law)
+            best = log_partition + means @ (law.alpha, law.kappa)
+            gradient = means - expected
+            step = -np.linalg.solve(covariance, gradient)
+            if -gradient @ step < 1e-14:
+                break
+            law = _descend(law, step, best, means)
+        return law
+
+
+def _descend(law: TruncatedPowerLaw, step: np.ndarray, best: float, means: np.ndarray) -> TruncatedPowerLaw:
+    """The law after the longest of the steps step, step/2, ... that lowers the objective and keeps kappa positive."""
+    length = min(1.0, 0.9 * law.kappa / -step[1]) if step[1] < 0 else 1.0
+    while length > 1e-10:
+        alpha, kappa = np.array([law.alpha, law.kappa]) + length * step
+        trial = TruncatedPowerLaw(law.xmin, float(alpha), float(kappa))
+        if _log_partition(trial)[0] + means @ (alpha, kappa) <= best:
+            return trial
+        length /= 2
+    return law
+
+
+def _log_partition(law: TruncatedPowerLaw) -> tuple[float, np.ndarray, np.ndarray]:
+    r"""$\ln \int_1^\infty t^{-\alpha} e^{-\kappa(t - 1)} dt$, and mean (2,) and covariance (2, 2) of $(\ln t, t - 1)$.
+
+    Gauss-Legendre quadrature in $\ln t$, up to where the integrand is below rounding; closed form at $\kappa = 0$.
+    """
+    a = law.alpha - 1
+    if law.kappa == 0:
+        return -np.log(a), np.array([1 / a, np.inf]), np.full((2, 2), np.inf)
+    end = np.log1p((60 + 10 * max(0.0, -a)) / law.kappa)
+    if a > 0:
+        end = min(end, 60 / a)
+    u = end / _PANELS * (np.arange(_PANELS)[:, None] + (_NODES + 1) / 2)
+    features = np.stack([u, np.expm1(u)])
+    exponent = -a * u - law.kappa * features[1]
+    peak = exponent.max()
+    weights = np.exp(exponent - peak) * _WEIGHTS * end / _PANELS / 2
+    total = weights.sum()
+    expected = (features * weights).sum(axis=(1, 2)) / total
+    centred = features - expected[:, None, None]
+    covariance = np.einsum("iab,jab,ab->ij", centred, centred, weights / total)
+    return float(np.log(total) + peak), expected, covariance
+
+
+class Comparison(NamedTuple):
+    """Log-likelihood ratio R of two laws, R over its standard deviation, and the two-sided p-value of R = 0."""
+
+    ratio: float
+    normalised: float
+    p: float
+
+    def favours(self, level: float = 0.05) -> int:
+        """1 if the first law wins at this level, -1 if the second does, 0 if neither."""
+        return int(np.sign(self.ratio)) if self.p < level else 0
+
+
+def vuong(first: TailLaw, second: TailLaw, values: np.ndarray, *, nested: bool = False) -> Comparison:
+    r"""Vuong's test: $R = \sum \ln p_1 / p_2$ over the values from xmin on, $p = \mathrm{erfc}(|R| / \sqrt{2 m v})$.
+
+    v is the variance of the terms (Clauset, Shalizi and Newman 2009, Section 5).  Equal laws give R = 0 and p = 1.
+
+    Args:
+        first, second: fitted laws with the same xmin.
+        values: the sample, any order; what lies below xmin is ignored.
+        nested: the laws are a family and a one-parameter extension of it: p from chi-square, $2|R| \sim \chi^2_1$.
+
+    Raises:
+        ValueError: unless both laws have one xmin with values above it.
+    """
+    if first.xmin != second.xmin:
+        raise ValueError(f"first and second must have one xmin, got {first.xmin} and {second.xmin}")
+    tail = _tail(values, first.xmin)
+    terms = first.log_density(tail) - second.log_density(tail)
+    ratio, deviation = float(terms.sum()), float(np.sqrt(len(terms)) * terms.std())
+    if deviation <= 1e-12 * np.sqrt(len(terms)):
+        return Comparison(0.0, 0.0, 1.0)
+    normalised = ratio / deviation
+    p = stats.chi2.sf(2 * abs(ratio), 1) if nested else special.erfc(abs(normalised) / np.sqrt(2))
+    return Comparison(ratio, normalised, float(p))
+
+
+def _ratio(x: np.ndarray, xmin: float) -> np.ndarray:
+    x = np.asarray(x, dtype=float)
+    if not (x >= xmin).all():
+        raise ValueError(f"x must be at least xmin = {xmin}, got {x.min()}")
+    return x / xmin
+
+
+def _tail(values: np.ndarray, xmin: float) -> np.ndarray:
+    """The values from xmin on, of which at least two differ."""
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise ValueError(f"values must be a finite vector, got shape {values.shape}")
+    if not (np.isfinite(xmin) and xmin > 0):
+        raise ValueError(f"xmin must be positive and finite, got {xmin}")
+    tail = values[values >= xmin]
+    if not len(tail) or tail.max() == tail.min():
+        raise ValueError(f"values must include at least two different ones from xmin = {xmin} on, got {len(tail)}")
+    return tail
