@@ -1,4 +1,8 @@
-r"""Two-layer ReLU networks $f(x) = \sum_k v_k\,\mathrm{ReLU}(w_k \cdot x + b_k)$ and their initialisations."""
+r"""Two-layer networks and their initialisations.
+
+ReLU networks $f(x) = \sum_k v_k\,\mathrm{ReLU}(w_k \cdot x + b_k)$ with all parameters trained, and the tanh *student*
+$f(x) = h^{-1/2} a^\top \tanh(s W x)$ whose first layer is trained.
+"""
 
 from __future__ import annotations
 
@@ -95,3 +99,82 @@ def antisymmetric(network: TwoLayer) -> TwoLayer:
 def with_output(network: TwoLayer, v: np.ndarray) -> TwoLayer:
     """The same hidden layer with other output weights v, shape (m,)."""
     return replace(network, v=v)
+
+
+@dataclass(frozen=True)
+class Student:
+    r"""The tanh student $f(x) = h^{-1/2}\,a^\top \tanh(s W x)$, without biases and hence odd in x.
+
+    Source: Kothapalli et al., "From Spikes to Heavy Tails", eq. (2) and (37).
+
+    Attributes:
+        W: input weights, shape (h, d); float32 or float64.
+        a: output weights, shape (h,); taken to the number type of W.
+        scale: s, the factor of the pre-activations: $d^{-1/2}$ in NTK scaling, 1 in mean-field scaling.
+
+    Raises:
+        ValueError: when shapes do not fit, a parameter is not finite or the scale is not positive.
+    """
+
+    W: np.ndarray
+    a: np.ndarray
+    scale: float
+
+    def __post_init__(self) -> None:
+        dtype = np.float32 if getattr(self.W, "dtype", None) == np.float32 else np.float64
+        for name in ("W", "a"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=dtype))
+        if self.W.ndim != 2 or self.a.shape != (len(self.W),):
+            raise ValueError(f"W, a must have shapes (h, d), (h,), got {self.W.shape}, {self.a.shape}")
+        for name in ("W", "a"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise ValueError(f"{name} must be finite, got NaN or infinity")
+        if not (np.isfinite(self.scale) and self.scale > 0):
+            raise ValueError(f"scale must be positive and finite, got {self.scale}")
+
+    def features(self, x: np.ndarray, scale: float | None = None) -> np.ndarray:
+        r"""$Z = h^{-1/2} \tanh(s\,x W^\top)$ for x of shape (n, d), in the number type of W; shape (n, h).
+
+        Args:
+            scale: another s.  The document's public code evaluates its student with the scale applied twice, that is
+                with ``scale=student.scale**2``.
+
+        Cost: 2 n d h operations in a matrix product.
+        """
+        x = np.asarray(x, dtype=self.W.dtype)
+        if x.ndim != 2 or x.shape[1] != self.W.shape[1]:
+            raise ValueError(f"x must have {self.W.shape[1]} columns, got shape {x.shape}")
+        scale = self.scale if scale is None else scale
+        if not (np.isfinite(scale) and scale > 0):
+            raise ValueError(f"scale must be positive and finite, got {scale}")
+        hidden = x @ self.W.T
+        hidden *= scale
+        np.tanh(hidden, out=hidden)
+        hidden /= len(self.a) ** 0.5
+        return hidden
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        """f at x of shape (n, d); shape (n,)."""
+        return self.features(x) @ self.a
+
+
+def ntk(rng: np.random.Generator, width: int, inputs: int) -> Student:
+    r"""Student in NTK scaling: $W_{ij}, a_i \sim N(0, 1)$ and $s = d^{-1/2}$; W is drawn first (eq. 2)."""
+    _check_student(width, inputs)
+    return Student(rng.standard_normal((width, inputs)), rng.standard_normal(width), inputs**-0.5)
+
+
+def mean_field(rng: np.random.Generator, width: int, inputs: int) -> Student:
+    r"""Student in mean-field scaling: $W_{ij} \sim N(0, 1/d)$, $a_i \sim N(0, 1/h)$ and $s = 1$ (eq. 37).
+
+    The draws are those of :func:`ntk`: from one state of the generator both have the same pre-activations, and the
+    outputs differ by the factor $h^{-1/2}$.
+    """
+    student = ntk(rng, width, inputs)
+    return Student(student.W / inputs**0.5, student.a / width**0.5, 1.0)
+
+
+def _check_student(width: int, inputs: int) -> None:
+    _check_width(width)
+    if not isinstance(inputs, int | np.integer) or inputs < 1:
+        raise ValueError(f"inputs must be a positive integer, got {inputs!r}")

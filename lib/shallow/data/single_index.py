@@ -1,0 +1,226 @@
+r"""Teachers of one or a few directions: $y = F^*(x) + \rho\,\xi$ with $x \sim N(0, I_d)$ and $\xi \sim N(0, 1)$.
+
+A *single-index* teacher is $F^*(x) = \sigma_*(\beta \cdot x)$ with a unit vector $\beta$ and a link $\sigma_*$; a
+multi-index teacher is the sum or the product of the link over k orthonormal directions.  Since $\beta \cdot x$ is
+standard normal, what any student can reach follows from Gaussian moments of the link alone (:func:`moments`).
+Source: Kothapalli et al., "From Spikes to Heavy Tails", eq. (1) and Appendix H; chapter "Heavy tails".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial import hermite_e, legendre
+from scipy.special import gammaln
+
+from shallow.stats import stream
+
+#: Link functions by name, elementwise.
+LINKS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "softplus": lambda z: np.logaddexp(0.0, z),
+    "tanh": np.tanh,
+    "relu": lambda z: np.maximum(z, 0.0),
+    "identity": lambda z: z,
+}
+COMBINE = {"sum": np.sum, "product": np.prod}
+
+_RANGE, _NODES = 14.0, 200  # the normal density is below 1e-42 beyond; nodes on each half-line
+
+
+@dataclass(frozen=True)
+class Teacher:
+    r"""$F^*(x) = \sum_k \sigma_*(\beta_k \cdot x)$, or the product over k.
+
+    Attributes:
+        directions: orthonormal rows $\beta_k$, shape (k, d), float64.
+        link: name of $\sigma_*$ in `LINKS`.
+        combine: "sum" or "product".
+
+    Raises:
+        ValueError: for rows that are not orthonormal or an unknown name.
+    """
+
+    directions: np.ndarray
+    link: str = "softplus"
+    combine: str = "sum"
+
+    def __post_init__(self) -> None:
+        rows = np.atleast_2d(np.asarray(self.directions, dtype=np.float64))
+        if rows.ndim != 2 or not np.allclose(rows @ rows.T, np.eye(len(rows)), rtol=0, atol=1e-10):
+            raise ValueError(f"directions must be orthonormal rows of shape (k, d), got shape {rows.shape}")
+        object.__setattr__(self, "directions", rows)
+        _check_choice("link", self.link, LINKS)
+        _check_choice("combine", self.combine, COMBINE)
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Labels without noise at x of shape (n, d); shape (n,), float64."""
+        x = np.asarray(x, dtype=np.float64)
+        if x.ndim != 2 or x.shape[1] != self.directions.shape[1]:
+            raise ValueError(f"x must have {self.directions.shape[1]} columns, got shape {x.shape}")
+        return COMBINE[self.combine](LINKS[self.link](x @ self.directions.T), axis=1)
+
+
+def random_teacher(
+    rng: np.random.Generator, inputs: int, *, link: str = "softplus", indices: int = 1, combine: str = "sum"
+) -> Teacher:
+    r"""A teacher with `indices` uniformly random orthonormal directions in `inputs` dimensions.
+
+    One direction is $g/|g|$ with a Gaussian vector g; several come from orthonormalising Gaussian vectors in turn, so
+    that the first ones do not depend on how many there are.
+    """
+    for name, value in (("inputs", inputs), ("indices", indices)):
+        if not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"{name} must be a positive integer, got {value!r}")
+    if indices > inputs:
+        raise ValueError(f"indices must be at most inputs = {inputs}, got {indices}")
+    basis, triangle = np.linalg.qr(rng.standard_normal((indices, inputs)).T)
+    return Teacher((basis * np.sign(np.diag(triangle))).T, link, combine)
+
+
+class Sample(NamedTuple):
+    """Inputs of shape (n, d) and noisy labels of shape (n,), of one number type."""
+
+    x: np.ndarray
+    y: np.ndarray
+
+
+class Split(NamedTuple):
+    """Three independent samples of one teacher: for the first layer, for the ridge read-out (hold-out), and to test."""
+
+    train: Sample
+    probe: Sample
+    test: Sample
+
+
+def sample(
+    teacher: Teacher,
+    n: int,
+    *,
+    noise: float,
+    inputs: np.random.Generator,
+    errors: np.random.Generator,
+    dtype=np.float32,
+) -> Sample:
+    r"""n points $x \sim N(0, I_d)$ with labels $F^*(x) + \rho\,\xi$; drawn in float64, then rounded to `dtype`.
+
+    Args:
+        noise: $\rho \ge 0$, standard deviation of the label noise.
+        inputs, errors: generators of x and $\xi$.
+        dtype: float32 or float64; the sample in float32 is the rounded sample in float64.
+    """
+    if not isinstance(n, int | np.integer) or n < 1:
+        raise ValueError(f"n must be a positive integer, got {n!r}")
+    _check_noise(noise)
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
+    x = inputs.standard_normal((n, teacher.directions.shape[1]))
+    y = teacher(x) + noise * errors.standard_normal(n)
+    return Sample(x.astype(dtype), y.astype(dtype))
+
+
+def split(teacher: Teacher, n: int, *, seed: int | str, noise: float = 0.3, test: int = 200, dtype=np.float32) -> Split:
+    """Train and probe samples of n points each and a test sample; label noise is in all three (Section 3.1).
+
+    Inputs and noise of each sample have a stream of their own, named by the seed.  So with one seed a larger n only
+    appends points, another noise level only rescales the same errors, and the test inputs depend on neither.
+
+    Cost: (2 n + test) d normal draws, 10 ns each.
+    """
+
+    def part(name: str, size: int) -> Sample:
+        streams = {what: stream("single_index", seed, name, what) for what in ("inputs", "errors")}
+        return sample(teacher, size, noise=noise, dtype=dtype, **streams)
+
+    if not isinstance(test, int | np.integer) or test < 1:
+        raise ValueError(f"test must be a positive integer, got {test!r}")
+    return Split(part("train", n), part("probe", n), part("test", test))
+
+
+# Gaussian moments of a link.
+
+
+def expectation(function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    r"""$\mathbb E\,g(z)$ for $z \sim N(0, 1)$ and g that acts on the last axis; the shape of g without that axis.
+
+    Gauss-Legendre quadrature on both half-lines: exact to rounding for functions that are smooth but for a kink at 0,
+    where Gauss-Hermite quadrature would converge slowly.
+    """
+    nodes, weights = legendre.leggauss(_NODES)
+    z = _RANGE / 2 * (1 + nodes)
+    z, weights = np.concatenate([-z[::-1], z]), _RANGE / 2 * np.concatenate([weights[::-1], weights])
+    return np.asarray(function(z)) @ (weights * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi))
+
+
+def hermite_coefficients(link: str, degree: int) -> np.ndarray:
+    r"""$c_k = \mathbb E[\sigma_*(z)\,\mathrm{He}_k(z)] / \sqrt{k!}$ for k = 0, ..., degree; shape (degree + 1,).
+
+    The polynomials are orthonormal, so $\sum_k c_k^2 = \mathbb E\,\sigma_*^2$.  The degree is at most 40.
+    """
+    _check_choice("link", link, LINKS)
+    if not isinstance(degree, int | np.integer) or not 0 <= degree <= 40:
+        raise ValueError(f"degree must be an integer in 0..40, got {degree!r}")
+    k = np.arange(degree + 1)
+    norms = np.exp(gammaln(k + 1) / 2)[:, None]
+    return expectation(lambda z: LINKS[link](z) * hermite_e.hermevander(z, degree).T / norms)
+
+
+@dataclass(frozen=True)
+class Moments:
+    r"""Gaussian moments of a link $\sigma$, which give the losses of simple predictors of a single-index teacher.
+
+    Attributes:
+        mean: $\mathbb E\,\sigma(z)$.
+        slope: $\mathbb E[z\,\sigma(z)]$.
+        square: $\mathbb E\,\sigma(z)^2$.
+        even: mean square of the even part $(\sigma(z) + \sigma(-z))/2$; the odd part has the rest.
+    """
+
+    mean: float
+    slope: float
+    square: float
+    even: float
+
+    @property
+    def odd(self) -> float:
+        """Mean square of the odd part."""
+        return self.square - self.even
+
+    @property
+    def curved(self) -> float:
+        """Mean square of what is neither constant nor linear."""
+        return self.square - self.mean**2 - self.slope**2
+
+    def null_loss(self, noise: float) -> float:
+        r"""$\mathbb E\,y^2$, the mean square error of the prediction 0."""
+        return self.square + _check_noise(noise) ** 2
+
+    def odd_floor(self, noise: float) -> float:
+        """Smallest mean square error of any odd function of x, so of any tanh student without biases."""
+        return self.even + _check_noise(noise) ** 2
+
+    def linear_floor(self, noise: float) -> float:
+        r"""Mean square error of the best linear predictor without intercept."""
+        return self.square - self.slope**2 + _check_noise(noise) ** 2
+
+
+def moments(link: str) -> Moments:
+    """The Gaussian moments of a link, by quadrature."""
+    _check_choice("link", link, LINKS)
+    sigma = LINKS[link]
+    return Moments(*map(float, expectation(
+        lambda z: np.stack([sigma(z), z * sigma(z), sigma(z) ** 2, ((sigma(z) + sigma(-z)) / 2) ** 2])
+    )))  # fmt: skip
+
+
+def _check_choice(name: str, value: str, known: dict) -> None:
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+
+
+def _check_noise(noise: float) -> float:
+    if not (np.isfinite(noise) and noise >= 0):
+        raise ValueError(f"noise must be finite and not negative, got {noise}")
+    return noise

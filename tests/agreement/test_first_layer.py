@@ -1,0 +1,252 @@
+"""The trainer of the first layer against torch.autograd and torch.optim in float64, trajectory by trajectory."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shallow import nets
+from shallow.data import single_index
+from shallow.stats import stream
+from shallow.train import first_layer, first_step
+from shallow.train.first_layer import GD, Adam
+
+RULES = {"GD": GD(), "Adam": Adam(), "uncorrected": Adam(corrected=False), "coarse": Adam(True, 0.8, 0.95, 1e-3)}
+SCALINGS = {"NTK": nets.ntk, "mean field": nets.mean_field}
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU"))]
+
+
+def problem(n=30, d=8, h=12, *, seed=0, scaling="NTK", link="softplus"):
+    teacher = single_index.random_teacher(stream("test", seed, "teacher"), d, link=link)
+    x, y = single_index.split(teacher, n, seed=seed, dtype=np.float64).train
+    return x, y, SCALINGS[scaling](stream("test", seed, "student"), h, d)
+
+
+def objective(W, x, y, student, factor):
+    hidden = torch.tanh(student.scale * torch.tensor(x) @ W.T)
+    f = hidden @ torch.tensor(student.a) / len(student.a) ** 0.5
+    return factor * ((f - torch.tensor(y)) ** 2).mean()
+
+
+def reference(x, y, student, rule, *, rate, steps, decay=1.0, factor=1.0, normalise=None):
+    """W after 0, 1, ..., steps updates, by autograd and torch.optim; uncorrected Adam by the document's eq. 4 and 5."""
+    W = torch.tensor(student.W, requires_grad=True)
+    first, second = torch.zeros_like(W), torch.zeros_like(W)
+    if isinstance(rule, GD):
+        optimizer = torch.optim.SGD([W], lr=rate)
+    else:
+        optimizer = torch.optim.Adam([W], lr=rate, betas=(rule.beta1, rule.beta2), eps=rule.eps)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=decay)
+
+    @torch.no_grad()
+    def to_unit_entries():
+        W.copy_(W * np.sqrt(W.numel()) / torch.linalg.norm(W))
+
+    if normalise == "after":
+        to_unit_entries()
+    path = [W.detach().numpy().copy()]
+    for t in range(steps):
+        if normalise == "before":
+            to_unit_entries()
+        optimizer.zero_grad()
+        objective(W, x, y, student, factor).backward()
+        if getattr(rule, "corrected", True):
+            optimizer.step()
+            schedule.step()
+        else:
+            first = rule.beta1 * first + (1 - rule.beta1) * W.grad
+            second = rule.beta2 * second + (1 - rule.beta2) * W.grad**2
+            with torch.no_grad():
+                W.sub_(rate * decay**t * first / (second.sqrt() + rule.eps))
+        if normalise == "after":
+            to_unit_entries()
+        path.append(W.detach().numpy().copy())
+    return path
+
+
+def trajectory(*arguments, steps, **options):
+    options |= {"steps": steps, "records": range(steps + 1), "dtype": torch.float64}
+    return [student.W for student in first_layer.train(*arguments, **options).values]
+
+
+def distance(first, second):
+    return max(np.abs(a - b).max() / np.abs(b).max() for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+@pytest.mark.parametrize("factor", [1.0, 0.5])
+def test_gradient_and_loss_are_those_of_autograd(scaling, factor):
+    x, y, student = problem(scaling=scaling)
+    trainer = first_layer.Trainer(x, y, student, GD(), factor=factor, dtype=torch.float64)
+    W = torch.tensor(student.W, requires_grad=True)
+    objective(W, x, y, student, factor).backward()
+    assert torch.abs(trainer.gradient() - W.grad).max() < 1e-14 * torch.abs(W.grad).max() + 1e-16
+    residual = student.forward(x) - y
+    assert float(trainer.loss) == pytest.approx(factor * np.mean(residual**2), rel=1e-13)
+    written_out = 2 * factor * student.scale / (len(x) * np.sqrt(len(student.a))) * np.einsum(
+        "i,n,ni,nj->ij", student.a, residual, np.cosh(student.scale * x @ student.W.T) ** -2, x
+    )  # fmt: skip
+    assert distance([written_out], [W.grad.numpy()]) < 1e-12
+
+
+@pytest.mark.parametrize("normalise", [None, "before", "after"])
+@pytest.mark.parametrize("decay", [1.0, 0.6])
+@pytest.mark.parametrize("rule", RULES)
+def test_trajectories_are_those_of_torch_optim(rule, decay, normalise):
+    """Every weight at each of ten steps, for a small and for a large learning rate."""
+    for seed, rate in enumerate((0.05, 30.0 if rule == "GD" else 1.0)):
+        x, y, student = problem(seed=seed)
+        options = dict(rate=rate, steps=10, decay=decay, factor=0.5 + seed / 2, normalise=normalise)
+        expected = reference(x, y, student, RULES[rule], **options)
+        assert distance(trajectory(x, y, student, RULES[rule], **options), expected) < 1e-9
+        assert distance([expected[-1]], [expected[0]]) > 1e-3  # it has moved
+
+
+def test_a_wrong_option_is_seen_by_the_comparison():
+    """The twin: each option changed a little gives another trajectory."""
+    x, y, student = problem()
+    options = dict(rate=0.5, steps=4, decay=0.9, factor=1.0, normalise=None)
+    expected = reference(x, y, student, RULES["Adam"], **options)
+    changes = {"rate": 0.5001, "decay": 0.8999, "normalise": "before"}
+    for name, value in changes.items():
+        assert distance(trajectory(x, y, student, Adam(), **options | {name: value}), expected) > 1e-5
+    for rule in (Adam(eps=1e-7), Adam(beta2=0.9991), Adam(corrected=False), GD()):
+        assert distance(trajectory(x, y, student, rule, **options), expected) > 1e-7
+    half = trajectory(x, y, student, GD(), **options | {"factor": 0.5})
+    assert distance(half, reference(x, y, student, GD(), **options)) > 1e-5
+    assert distance(half, reference(x, y, student, GD(), **options | {"rate": 0.25})) < 1e-12
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    sizes=st.tuples(*[st.integers(1, 12)] * 3),
+    rule=st.sampled_from(list(RULES)),
+    scaling=st.sampled_from(list(SCALINGS)),
+    link=st.sampled_from(["softplus", "tanh", "relu"]),
+    rate=st.floats(1e-3, 5.0),
+    decay=st.floats(0.2, 1.0),
+    seed=st.integers(0, 99),
+)
+def test_trajectories_of_random_problems(sizes, rule, scaling, link, rate, decay, seed):
+    x, y, student = problem(*sizes, seed=seed, scaling=scaling, link=link)
+    options = dict(rate=rate, steps=4, decay=decay)
+    expected = reference(x, y, student, RULES[rule], **options)
+    assert distance(trajectory(x, y, student, RULES[rule], **options), expected) < 1e-7
+
+
+def test_both_normalisations_see_the_same_weights_in_every_forward_pass():
+    """Bit for bit; only the recorded weights differ, by a factor, and after the update their norm is that of W0."""
+    x, y, student = problem(n=60, d=20, h=30)
+    for rule, rate in ((GD(), 100.0), (Adam(), 1.0)):
+        code, text = (first_layer.Trainer(x, y, student, rule, normalise=when) for when in ("before", "after"))
+        for _ in range(5):
+            gradients = [trainer.gradient() for trainer in (code, text)]
+            for trainer in (code, text):
+                assert float(torch.linalg.norm(trainer.W)) == pytest.approx(np.sqrt(600), rel=1e-6)
+            assert torch.equal(code.W, text.W) and torch.equal(*gradients)
+            for trainer, gradient in zip((code, text), gradients, strict=True):
+                trainer.update(gradient, rate)
+        raw, scaled = code.student.W, text.student.W
+        assert np.linalg.norm(scaled) == pytest.approx(np.sqrt(600), rel=1e-6)
+        assert np.linalg.norm(raw) != pytest.approx(np.sqrt(600), rel=1e-2)
+        assert distance([raw / np.linalg.norm(raw)], [scaled / np.linalg.norm(scaled)]) < 1e-6
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("rule", ["GD", "Adam"])
+def test_single_precision_follows_double_precision(rule, device):
+    x, y, student = problem(n=200, d=40, h=60)
+    single, double = (
+        first_layer.train(x, y, student, RULES[rule], rate=0.1, steps=10, dtype=dtype, device=device)
+        for dtype in (torch.float32, torch.float64)
+    )
+    assert single.student.W.dtype == np.float32 and double.student.W.dtype == np.float64
+    difference = np.abs(single.student.W - double.student.W)
+    assert np.median(difference) < 1e-6 and single.loss == pytest.approx(double.loss, rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_one_gradient_serves_all_first_steps(dtype):
+    x, y, student = problem()
+    rules, rates = list(RULES.values()), (0.01, 1.0, 100.0)
+    found = list(first_step.students(x, y, student, rules, rates, dtype=dtype, factor=0.5))
+    assert [(rule, rate) for rule, rate, _ in found] == [(rule, rate) for rule in rules for rate in rates]
+    for rule, rate, moved in found:
+        run = first_layer.train(x, y, student, rule, rate=rate, steps=1, dtype=dtype, factor=0.5)
+        assert (moved.W == run.student.W).all() and moved.scale == student.scale
+    assert (student.W == problem()[2].W).all()
+
+
+def test_records_losses_and_measures():
+    x, y, student = problem()
+    run = first_layer.train(x, y, student, GD(), rate=1.0, steps=6, dtype=torch.float64)
+    assert list(run.steps) == [0, 6] and (run.values[0].W == student.W).all()
+    assert (run.values[1].W == run.student.W).all()
+    measured = first_layer.train(
+        x, y, student, GD(), rate=1.0, steps=6, records=[0, 2, 3], dtype=torch.float64,
+        measure=lambda now: np.mean((now.forward(x) - y) ** 2),
+    )  # fmt: skip
+    assert measured.values == pytest.approx(list(run.loss[[0, 2, 3]]), rel=1e-12) and run.loss.shape == (6,)
+    nothing = first_layer.train(x, y, student, Adam(), rate=1.0, steps=0)
+    assert list(nothing.steps) == [0] and nothing.loss.shape == (0,)
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("death", [1, 4, 5, 9, 12])
+@pytest.mark.parametrize("rule", ["GD", "Adam"])
+def test_a_killed_run_ends_with_the_same_bits(tmp_path, rule, death):
+    """Killed while it measures at a step, after one or no checkpoint; measured values are neither lost nor doubled."""
+    x, y, student = problem(n=64, d=20, h=30)
+    calls = []
+
+    def measure(now):
+        calls.append(now)
+        if len(calls) == death + 1:
+            raise Killed
+        return now
+
+    options = dict(rate=0.5, steps=12, decay=0.95, normalise="before", records=range(13), interval=4)
+    whole = first_layer.train(x, y, student, RULES[rule], **options)
+    options |= {"checkpoint": tmp_path / "run.pt", "measure": measure}
+    with pytest.raises(Killed):
+        first_layer.train(x, y, student, RULES[rule], **options)
+    assert (tmp_path / "run.pt").exists() == (death > 4)
+    resumed = first_layer.train(x, y, student, RULES[rule], **options)
+    assert len(calls) == 13 + 1 + (death - 4 * ((death - 1) // 4) - 1 if death > 4 else death)
+    assert (resumed.loss == whole.loss).all() and len(resumed.values) == 13
+    for found, expected in zip(resumed.values, whole.values, strict=True):
+        assert (found.W == expected.W).all()
+    again = first_layer.train(x, y, student, RULES[rule], **options)
+    assert (again.student.W == whole.student.W).all() and (again.loss == whole.loss).all()
+    assert [path.name for path in tmp_path.iterdir()] == ["run.pt"]
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    x, y, student = problem()
+    options = dict(rate=0.5, steps=3, checkpoint=tmp_path / "run.pt")
+    first_layer.train(x, y, student, GD(), **options)
+    elsewhere = problem(seed=1)[2]
+    for other in ((x + 1, y, student), (x, 2 * y, student), (x, y, elsewhere)):
+        with pytest.raises(ValueError, match="^checkpoint must"):
+            first_layer.train(*other, GD(), **options)
+    with pytest.raises(ValueError, match="^checkpoint must"):
+        first_layer.train(x, y, student, Adam(), **options)
+    changes = {"rate": 0.6, "steps": 4, "decay": 0.5, "factor": 0.5, "normalise": "after", "records": [1]}
+    for name, value in changes.items():
+        with pytest.raises(ValueError, match="^checkpoint must"):
+            first_layer.train(x, y, student, GD(), **options | {name: value})
+
+
+def test_weights_and_gradients_may_be_changed_between_steps():
+    """What the open questions need: a penalty added to the gradient, and weights replaced after a step."""
+    x, y, student = problem()
+    trainer = first_layer.Trainer(x, y, student, GD(), dtype=torch.float64)
+    trainer.update(trainer.gradient() + 0.1 * trainer.W, 0.5)
+    plain = trajectory(x, y, student, GD(), rate=0.5, steps=1)[-1]
+    assert distance([trainer.student.W], [plain - 0.05 * student.W]) < 1e-14
+    trainer.W.copy_(torch.tensor(student.W))
+    trainer.step(0.5)
+    assert np.array_equal(trainer.student.W, plain) and trainer.taken == 2
