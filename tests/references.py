@@ -49,12 +49,15 @@ def comparable(outputs: list[NotebookNode]) -> list[NotebookNode]:
     """The part of a cell's outputs that two runs must share.
 
     Left out: pictures, widgets with their placeholder text (their names are random), HTML beside a plain text that says
-    more than <an object>, and standard error, where progress bars and warnings go.  What rests on a picture is printed
+    more than <an object>, standard error, where progress bars and warnings go, and outputs whose own metadata say
+    `nbval-ignore-output`, the tag by which nbval ignores those of a whole cell.  What rests on a picture is printed
     beside it.
     """
     kept = []
     for output in outputs:
         if output.output_type == "stream" and output.name == "stderr":
+            continue
+        if output.get("metadata", {}).get("nbval-ignore-output"):
             continue
         output = nbformat.from_dict(output)
         if "data" in output:
