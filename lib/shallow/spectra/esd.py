@@ -34,15 +34,15 @@ def as_matrix(name: str, W: np.ndarray) -> np.ndarray:
     return W
 
 
-def as_eigenvalues(values: np.ndarray, least: int = 1) -> np.ndarray:
-    """Values in descending order as float64 (N,); ValueError unless finite, not negative and at least `least`."""
+def ascending(values: np.ndarray, least: int = 1) -> np.ndarray:
+    """The values in ascending order, float64 (N,); ValueError unless finite, not negative and at least `least`."""
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 1 or len(values) < least or not np.isfinite(values).all() or (values < 0).any():
         raise ValueError(
-            f"eigenvalues must be a vector of at least {least} finite values that are not negative, "
+            f"values must be a vector of at least {least} finite numbers that are not negative, "
             f"got {values if values.size < 6 else f'shape {values.shape}'}"
         )
-    return np.sort(values)[::-1]
+    return np.sort(values)
 
 
 def eigenvalues(W: np.ndarray) -> np.ndarray:
@@ -69,10 +69,10 @@ def eigenvalues(W: np.ndarray) -> np.ndarray:
 
 def stable_rank(values: np.ndarray) -> float:
     r"""$\|W\|_F^2 / \|W\|_2^2 = \sum_k \lambda_k / \lambda_1$ from the eigenvalues of $W^\top W$, in [1, N]."""
-    values = as_eigenvalues(values)
-    if values[0] == 0:
-        raise ValueError("eigenvalues must not all be zero")
-    return float(values.sum() / values[0])
+    values = ascending(values)
+    if values[-1] == 0:
+        raise ValueError("values must not all be zero")
+    return float(values.sum() / values[-1])
 
 
 def signed_distances(shares: np.ndarray) -> tuple[float, float]:
@@ -96,9 +96,9 @@ def best_scale(cdf: Callable[[np.ndarray], np.ndarray], values: np.ndarray) -> f
 
     Cost: some 15 evaluations of F at all values.
     """
-    values = as_eigenvalues(values, least=2)[::-1]
+    values = ascending(values, least=2)
     if np.mean(values > 0) <= 0.5:
-        raise ValueError(f"eigenvalues must be positive for more than half, got {np.mean(values > 0):.0%}")
+        raise ValueError(f"values must be positive for more than half, got {np.mean(values > 0):.0%}")
     middle = np.log(np.median(values[values > 0]))
 
     def imbalance(log_scale: float) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import integrate, special
 from scipy.optimize import elementwise
 
-from shallow.spectra.esd import as_eigenvalues, best_scale, signed_distances
+from shallow.spectra.esd import ascending, best_scale, signed_distances
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class MarchenkoPastur:
 
     def distance(self, values: np.ndarray) -> float:
         """Two-sided Kolmogorov-Smirnov distance of a spectrum to this law, in [1/2N, 1].  Cost: O(N log N)."""
-        return max(signed_distances(self.cdf(as_eigenvalues(values)[::-1])))
+        return max(signed_distances(self.cdf(ascending(values))))
 
 
 def fit(values: np.ndarray, h: int, d: int) -> MarchenkoPastur:

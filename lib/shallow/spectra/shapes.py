@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from shallow.spectra import marchenko_pastur, tails
-from shallow.spectra.esd import as_eigenvalues, stable_rank
+from shallow.spectra.esd import ascending, stable_rank
 from shallow.spectra.modes import Modes, modes
 
 SPIKE_RATIO = 1.05  # the gap at initialisation is about 1 %
@@ -102,7 +102,7 @@ def shape(values: np.ndarray, h: int, d: int, *, initial: np.ndarray | None = No
 
     Cost: two scans and two fits of the scale, 6 ms at N = 1000.
     """
-    values = as_eigenvalues(values, least=8)
+    values = ascending(values, least=8)[::-1]
     if len(values) != min(h, d):
         raise ValueError(f"values must be the min(h, d) = {min(h, d)} eigenvalues, got {len(values)}")
     if values[2] == 0:
@@ -127,7 +127,7 @@ def shape(values: np.ndarray, h: int, d: int, *, initial: np.ndarray | None = No
 
 def change(values: np.ndarray, initial: np.ndarray) -> float:
     r"""Largest $|\lambda_k / \lambda_k(0) - 1|$ over $k \le 0.99 N$ of two spectra of N values, each in any order."""
-    values, initial = as_eigenvalues(values), as_eigenvalues(initial)
+    values, initial = ascending(values)[::-1], ascending(initial)[::-1]
     if values.shape != initial.shape:
         raise ValueError(f"initial must have as many eigenvalues as values, {len(values)}, got {len(initial)}")
     kept = max(1, int(UNCHANGED_SHARE * len(values)))

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from shallow.spectra.esd import ascending
 from shallow.spectra.tail_laws import PowerLaw
 from shallow.stats import Interval, stream
 
@@ -76,7 +77,7 @@ def hill(values: np.ndarray) -> float:
 
     Cost: O(N log N).
     """
-    values = _checked(values)
+    values = ascending(values, least=2)
     logs = _logs(values[len(values) // 2 :])
     if logs[0] == logs[-1] or np.isinf(logs[0]):
         raise ValueError(f"the upper half of values must be positive and not constant, got {values[len(values) // 2]}")
@@ -91,12 +92,13 @@ def hill_path(values: np.ndarray) -> HillPath:
 
     Cost: O(N log N).
     """
-    logs = _logs(_checked(values))[::-1]
+    values = ascending(values, least=2)[::-1]
+    logs = _logs(values)
     sizes = np.arange(2, len(logs) + 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         excess = np.cumsum(logs - logs[0])[1:] - sizes * (logs[1:] - logs[0])
         alpha = 1 + sizes / np.where(np.isnan(excess), np.inf, excess)
-    return HillPath(sizes, np.sort(np.asarray(values, dtype=float))[-2::-1], alpha)
+    return HillPath(sizes, values[1:], alpha)
 
 
 def scan(values: np.ndarray) -> Fit:
@@ -242,19 +244,8 @@ def _fit(values: np.ndarray, least: int, merge_ties: bool) -> Fit:
     return Fit(float(alpha), float(values[at]), len(values) - int(at), float(distance))
 
 
-def _checked(values: np.ndarray) -> np.ndarray:
-    """Ascending values, at least two, finite and not negative."""
-    values = np.asarray(values, dtype=np.float64)
-    if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all() or (values < 0).any():
-        raise ValueError(
-            "values must be a vector of at least two finite numbers that are not negative, "
-            f"got {values if values.size < 6 else f'shape {values.shape}'}"
-        )
-    return np.sort(values)
-
-
 def _positive(values: np.ndarray) -> np.ndarray:
-    values = _checked(values)
+    values = ascending(values, least=2)
     return values[values > 0]
 
 

@@ -1,0 +1,116 @@
+"""Eigenvalues, top triplets and overlaps against full decompositions, on spectra that defeat a careless method."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shallow.spectra import esd, overlaps
+
+
+def with_spectrum(h: int, d: int, values: np.ndarray, seed: int = 0) -> np.ndarray:
+    """A matrix h x d with the given eigenvalues of its smaller Gram matrix."""
+    rng = np.random.default_rng([h, d, seed])
+    b = min(h, d)
+    U, V = (np.linalg.qr(rng.standard_normal((n, b)))[0] for n in (h, d))
+    return U * np.sqrt(values) @ V.T
+
+
+@pytest.mark.parametrize(("h", "d"), [(60, 40), (40, 60), (50, 50), (1, 7), (7, 1)])
+@pytest.mark.parametrize("spike", [1.0, 1e4, 1e9, 1e13])
+def test_eigenvalues_are_right_to_eight_digits(h, d, spike):
+    wanted = np.sort(np.append(spike * 100, np.geomspace(1, 90, min(h, d) - 1)))[::-1]
+    found = esd.eigenvalues(with_spectrum(h, d, wanted))
+    assert found.shape == wanted.shape and (np.diff(found) <= 0).all()
+    # a matrix stored in float64 has its singular values only up to rounding relative to the largest
+    assert np.abs(found / wanted - 1).max() < max(1e-8, 1e-14 * np.sqrt(wanted[0] / wanted[-1]))
+
+
+def test_no_gram_matrix_below_its_noise():
+    """The short way through the Gram matrix loses more digits here than are allowed; in float32 it loses all."""
+    wanted = np.append(1e11, np.linspace(90, 50, 39))
+    W = with_spectrum(60, 40, wanted)
+    errors = {
+        "found": esd.eigenvalues(W),
+        "Gram matrix": np.linalg.eigvalsh(W.T @ W)[::-1],
+        "float32": np.linalg.eigvalsh((W.T @ W).astype(np.float32))[::-1],
+    }
+    errors = {name: np.abs(values / wanted - 1).max() for name, values in errors.items()}
+    assert errors["found"] < 1e-9 < errors["Gram matrix"] and errors["float32"] > 1
+
+
+@given(st.integers(1, 30), st.integers(1, 30), st.integers(0, 10**6), st.floats(-30, 30))
+@settings(deadline=None)
+def test_eigenvalues_are_squared_singular_values(h, d, seed, decade):
+    W = 10**decade * np.random.default_rng(seed).standard_normal((h, d))
+    singular = np.linalg.svd(W, compute_uv=False)
+    assert np.abs(np.sqrt(esd.eigenvalues(W)) - singular).max() <= 1e-8 * singular[-1] + 1e-13 * singular[0]
+    assert esd.stable_rank(esd.eigenvalues(W)) == pytest.approx((np.linalg.norm(W) / np.linalg.norm(W, 2)) ** 2)
+
+
+def test_rank_deficient_and_zero_matrices_have_their_zeros():
+    rng = np.random.default_rng(0)
+    low = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 20))
+    values = esd.eigenvalues(low)
+    assert values[2] > 1 and (values[3:] >= 0).all() and values[3] < 1e-25 * values[0]
+    assert not esd.eigenvalues(np.zeros((4, 3))).any()
+
+
+@pytest.mark.parametrize(("h", "d"), [(90, 60), (60, 90)])
+@pytest.mark.parametrize("k", [1, 3, 5, 6, 60])
+def test_top_triplets_are_those_of_the_full_decomposition(h, d, k):
+    W = np.random.default_rng(1).standard_normal((h, d))
+    found, wanted = esd.top(W, k), esd.singular_vectors(W)
+    assert found.U.shape == (h, k) and found.s.shape == (k,) and found.V.shape == (d, k)
+    assert found.s == pytest.approx(wanted.s[:k], rel=1e-10)
+    assert np.abs(np.sum(found.U * wanted.U[:, :k], axis=0)) == pytest.approx(np.ones(k), abs=1e-8)
+    assert np.abs(W @ found.V - found.U * found.s).max() < 1e-8
+    again = esd.top(W, k)
+    assert all((a == b).all() for a, b in zip(found, again))
+    warm = esd.top(W, k, start=(found.V if d < h else found.U)[:, 0])
+    assert warm.s == pytest.approx(found.s, rel=1e-10)
+
+
+def test_best_scale_is_the_best_for_any_law():
+    rng = np.random.default_rng(2)
+    values = 7 * rng.exponential(size=200)
+
+    def law(x):
+        return 1 - np.exp(-x)
+
+    def distance(scale):
+        return max(esd.signed_distances(law(np.sort(values) / scale)))
+
+    scale = esd.best_scale(law, values)
+    assert scale == pytest.approx(7, rel=0.2)
+    assert distance(scale) <= min(distance(scale * c) for c in np.geomspace(0.2, 5, 1001)) + 1e-9
+    assert esd.best_scale(law, 1e9 * values) == pytest.approx(1e9 * scale)
+
+
+def test_overlaps_are_squared_inner_products_of_singular_vectors():
+    rng = np.random.default_rng(3)
+    W, M = rng.standard_normal((2, 25, 12))
+    left, right = overlaps.overlaps(W, M)
+    first, second = np.linalg.svd(W, full_matrices=False), np.linalg.svd(M, full_matrices=False)
+    for found, a, b, length in ((left, first[0].T, second[0].T, 25), (right, first[2], second[2], 12)):
+        assert found.length == length and found.mean_level == 1 / length
+        assert found.maximum_level == pytest.approx(2 * np.log(144) / length)
+        for i, j in ((0, 0), (3, 7), (11, 2)):
+            assert found.matrix[i, j] == pytest.approx((a[i] @ b[j]) ** 2, abs=1e-12)
+    blocks = left.diagonal_blocks((2, 5, 12))
+    diagonal = np.diagonal(left.matrix)
+    assert blocks == pytest.approx([diagonal[:2].mean(), diagonal[2:5].mean(), diagonal[5:].mean()])
+    assert left.diagonal_blocks((2, 5)) == pytest.approx(blocks[:2])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_independent_matrices_overlap_at_random_and_planted_ones_do_not(seed):
+    rng = np.random.default_rng(seed)
+    W, M = rng.standard_normal((2, 300, 200))
+    for found in overlaps.overlaps(W, M):
+        assert found.random and not found.outlier
+        assert found.matrix.mean() == pytest.approx(found.mean_level, rel=1e-2)
+        assert 0.5 < found.maximum / found.maximum_level < 1.5
+    shared = np.outer(rng.standard_normal(300), rng.standard_normal(200))
+    for found in overlaps.overlaps(W + shared, M + shared):
+        assert found.outlier and not found.random
+        assert found.matrix[0, 0] == found.maximum

@@ -1,0 +1,119 @@
+"""The Marchenko-Pastur law against quadrature and random matrices, each check with a wrong law that must fail it."""
+
+import functools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate
+from shallow.spectra import esd, tails
+from shallow.spectra.marchenko_pastur import MarchenkoPastur, fit, fitted_distance
+
+SHAPES = [(1500, 1000), (1000, 1500), (3000, 500), (400, 400), (1, 1), (7, 300)]
+laws = st.builds(MarchenkoPastur, st.integers(1, 5000), st.integers(1, 5000), st.floats(1e-6, 1e6))
+
+
+@functools.cache
+def gaussian_spectrum(h: int, d: int, seed: int) -> np.ndarray:
+    return esd.eigenvalues(np.random.default_rng([h, d, seed]).standard_normal((h, d)))
+
+
+@pytest.mark.parametrize(("h", "d"), SHAPES)
+@pytest.mark.parametrize("variance", [1.0, 3e-4])
+def test_density_cdf_and_moments_are_one_law(h, d, variance):
+    law = MarchenkoPastur(h, d, variance)
+    low, high = law.edges
+    # with x = middle - radius cos(angle) the density times the Jacobian is smooth, also at a hard edge
+    middle, radius = (low + high) / 2, (high - low) / 2
+
+    def integral(function, share=1.0):
+        def integrand(angle):
+            x = middle - radius * np.cos(angle)
+            return function(x) * law.density(x) * radius * np.sin(angle)
+
+        return integrate.quad(integrand, 0, share * np.pi, epsabs=0, epsrel=1e-11)[0]
+
+    for k in range(5):
+        assert integral(lambda x, k=k: x**k) == pytest.approx(law.moment(k), rel=1e-9)
+    for share in (0.1, 0.5, 0.93):
+        at = middle - radius * np.cos(share * np.pi)
+        assert law.cdf(at) == pytest.approx(integral(lambda x: 1.0, share), abs=1e-10)
+    assert law.moment(2) != pytest.approx(integral(lambda x: x**2, 0.9), rel=1e-3)  # the twin: a part of the law
+    assert (law.density(np.array([low * 0.99 - 1e-9, high * 1.01])) == 0).all()
+
+
+@given(laws, st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_quantiles_invert_the_cdf(law, shares):
+    shares = np.sort(shares)
+    quantiles = law.quantile(shares)
+    assert np.abs(law.cdf(quantiles) - shares).max() < 1e-9
+    assert (np.diff(quantiles) >= 0).all() and law.edges[0] <= quantiles[0] and quantiles[-1] <= law.edges[1]
+    assert law.cdf(law.edges[0]) < 1e-12 and law.cdf(law.edges[1]) == pytest.approx(1, abs=1e-12)
+
+
+@given(laws)
+def test_law_is_that_of_the_transpose_and_scales_with_the_variance(law):
+    other = MarchenkoPastur(law.d, law.h, 4 * law.variance)
+    points = np.linspace(*law.edges, 7)
+    assert np.abs(other.cdf(4 * points) - law.cdf(points)).max() < 1e-7
+    assert other.tracy_widom_unit == pytest.approx(4 * law.tracy_widom_unit)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gaussian_matrix_follows_the_law_and_no_other(seed):
+    values, law = gaussian_spectrum(1500, 1000, seed), MarchenkoPastur(1500, 1000)
+    low, high = law.edges
+    assert law.distance(values) <= 0.01
+    assert low - law.tracy_widom_unit < values[-1] and values[0] < high + 5 * law.tracy_widom_unit
+    assert MarchenkoPastur(1500, 1000, 1.05).distance(values) > 0.02
+    assert MarchenkoPastur(1500, 1100).distance(values) > 0.02
+    heavy = np.random.default_rng(seed).standard_t(2, (600, 400))
+    assert fitted_distance(esd.eigenvalues(heavy), 600, 400) > 0.05
+
+
+def test_largest_eigenvalues_fluctuate_by_tracy_widom_units():
+    """Mean -1.21 and standard deviation 1.27 of the Tracy-Widom law for real matrices."""
+    rng = np.random.default_rng(1)
+    law = MarchenkoPastur(90, 60)
+    largest = [np.linalg.norm(rng.standard_normal((90, 60)), 2) ** 2 for _ in range(400)]
+    centre = (np.sqrt(89) + np.sqrt(60)) ** 2
+    scaled = (np.array(largest) - centre) / law.tracy_widom_unit
+    assert scaled.mean() == pytest.approx(-1.21, abs=0.2)
+    assert scaled.std() == pytest.approx(1.27, abs=0.15)
+    wrong = MarchenkoPastur(90 * 30, 60 * 30).tracy_widom_unit  # grows like the third root of the size
+    assert scaled.std() * law.tracy_widom_unit / wrong < 0.5
+
+
+@pytest.mark.parametrize(("h", "d", "known"), [(1500, 1000, 2.449), (3000, 500, 4.009)])
+def test_median_hill_of_the_law(h, d, known):
+    law = MarchenkoPastur(h, d)
+    assert law.hill == pytest.approx(known, abs=5e-4)
+    assert law.hill == pytest.approx(MarchenkoPastur(d, h, 7.0).hill)
+    dense = law.quantile((np.arange(200_000) + 0.5) / 200_000)
+    assert tails.hill(dense) == pytest.approx(law.hill, abs=1e-4)
+    found = tails.hill(gaussian_spectrum(h, d, 0))
+    assert found == pytest.approx(law.hill, abs=0.03)
+    assert found != pytest.approx(MarchenkoPastur(2 * h, d).hill, abs=0.3)
+
+
+@pytest.mark.parametrize("variance", [1e-6, 1.0, 50.0])
+@pytest.mark.parametrize("deleted", [0, 1, 20])
+def test_fitted_scale_is_the_one_of_the_matrix_and_the_best(variance, deleted):
+    values = variance * gaussian_spectrum(600, 400, 0)[deleted:]
+    law = fit(values, 600, 400)
+    if deleted < 2:
+        assert law.variance == pytest.approx(variance, rel=0.01)
+    best = law.distance(values)
+    others = [MarchenkoPastur(600, 400, law.variance * c).distance(values) for c in np.geomspace(0.5, 2, 401)]
+    assert best <= min(others) + 1e-9
+    assert max(others) > 3 * best
+
+
+def test_distance_is_that_of_scipy():
+    from scipy import stats
+
+    values, law = gaussian_spectrum(600, 400, 1), MarchenkoPastur(600, 400, 1.1)
+    assert law.distance(np.random.default_rng(0).permutation(values)) == pytest.approx(
+        stats.kstest(values, law.cdf).statistic, abs=1e-14
+    )

@@ -1,0 +1,109 @@
+"""Exponents on samples whose exponent is known, and on samples that have none."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+from shallow.spectra import tails
+from shallow.spectra.marchenko_pastur import MarchenkoPastur
+from shallow.spectra.tail_laws import Exponential, LogNormal, PowerLaw, vuong
+
+N = 1000
+
+
+def pareto(rng: np.random.Generator, alpha: float, size: int = N) -> np.ndarray:
+    return np.exp(rng.standard_exponential(size) / (alpha - 1))
+
+
+def far_from(estimates: np.ndarray, value: float) -> float:
+    """Distance of the mean of estimates from a value in standard errors."""
+    return abs(np.mean(estimates) - value) / (np.std(estimates, ddof=1) / np.sqrt(len(estimates)))
+
+
+@pytest.mark.parametrize("alpha", [1.5, 2.0, 3.0])
+def test_hill_on_pareto_samples_is_nearly_unbiased(alpha):
+    """With m - 1 independent values above the cut the exponent has mean 1 + (alpha - 1) m / (m - 2)."""
+    rng = np.random.default_rng(int(10 * alpha))
+    found = np.array([tails.hill(pareto(rng, alpha)) for _ in range(400)])
+    m = N // 2
+    exact = 1 + (alpha - 1) * m / (m - 2)
+    assert far_from(found, exact) < 4
+    assert found.std() == pytest.approx((alpha - 1) / np.sqrt(m), rel=0.2)
+    assert far_from(found, exact + 0.1) > 10  # the twin: this many draws would see a tenth
+
+
+@pytest.mark.parametrize("ratio", [1, 1.5, 3, 6])
+def test_hill_gives_a_tail_to_a_law_without_one(ratio):
+    rng = np.random.default_rng(3)
+    law = MarchenkoPastur(int(N * ratio), N)
+    found = np.array([tails.hill(law.quantile(rng.uniform(size=N))) for _ in range(50)])
+    assert far_from(found, law.hill) < 5
+    assert law.hill < 5
+
+
+def test_hill_is_biased_by_a_body_that_is_no_power_law():
+    """Three quarters of a body far from zero below a Pareto tail: the median cut lies in the body."""
+    rng = np.random.default_rng(4)
+    draws = [np.append(rng.uniform(1, 2, 750), 2 * pareto(rng, 2.0, 250)) for _ in range(100)]
+    assert far_from([tails.hill(x) for x in draws], 2.0) > 3
+    chosen = np.array([tails.power_law(x).alpha for x in draws])
+    assert np.median(chosen) == pytest.approx(2.0, abs=0.1)
+
+
+def test_chosen_cut_costs_variance():
+    rng = np.random.default_rng(5)
+    draws = [MarchenkoPastur(1500, N).quantile(rng.uniform(size=N)) for _ in range(30)]
+    assert np.std([tails.scan(x).alpha for x in draws]) > 2 * np.std([tails.hill(x) for x in draws])
+
+
+@pytest.mark.parametrize("alpha", [1.8, 2.5, 4.0])
+def test_cut_and_exponent_of_a_planted_tail_are_found(alpha):
+    rng = np.random.default_rng(int(alpha * 7))
+    x = np.append(rng.uniform(0.1, 5, 600), 5 * pareto(rng, alpha, 1400))
+    fit = tails.power_law(x)
+    assert fit.alpha == pytest.approx(alpha, abs=4 * fit.standard_error)
+    assert 4 < fit.xmin < 8
+    assert tails.power_law(x, least=1900).alpha != pytest.approx(alpha, abs=0.2)  # a cut in the body
+
+
+def test_interval_covers_as_often_as_it_says():
+    """Nominal 95 %; choosing the cut makes the percentile interval somewhat wide or shifted, never useless."""
+    covered = []
+    for seed in range(60):
+        x = pareto(np.random.default_rng([seed, 1]), 2.5, 300)
+        covered.append(tails.interval(x, name=f"coverage {seed}", resamples=200, least=50).contains(2.5))
+    assert 0.8 <= np.mean(covered) <= 1.0
+    wrong = tails.interval(pareto(np.random.default_rng(0), 3.5, 300), name="wrong", resamples=200, least=50)
+    assert not wrong.contains(2.5)
+
+
+def test_goodness_accepts_power_laws_and_rejects_others():
+    """Under the law p is uniform; a sample with a soft cut in its tail is rejected."""
+    p = [tails.goodness(pareto(np.random.default_rng([seed, 2]), 2.5, 400), name=f"{seed}") for seed in range(40)]
+    assert np.mean(np.array(p) < 0.1) <= 0.25
+    assert 0.3 < np.mean(p) < 0.7
+    rng = np.random.default_rng(8)
+    for x in (rng.exponential(size=N), MarchenkoPastur(1500, N).quantile(rng.uniform(size=N))):
+        assert tails.goodness(x, name="other", least=300) < 0.05
+
+
+def test_likelihood_ratios_name_the_law_of_the_sample():
+    rng = np.random.default_rng(9)
+    power, soft = pareto(rng, 2.5, 2000), 1 + rng.exponential(size=2000)
+    bent = np.exp(np.abs(rng.standard_normal(2000)))
+    for x, wins in ((power, 1), (soft, -1)):
+        assert vuong(PowerLaw.fit(x, 1.0), Exponential.fit(x, 1.0), x).favours() == wins
+    assert vuong(PowerLaw.fit(bent, 1.0), LogNormal.fit(bent, 1.0), bent).favours() == -1
+    assert vuong(PowerLaw.fit(power, 1.0), LogNormal.fit(power, 1.0), power).favours() == 0
+
+
+def test_null_of_the_likelihood_ratio_is_uniform():
+    """Two equally wrong laws: the test at 10 % rejects about one time in ten."""
+    rng = np.random.default_rng(10)
+    rejected = []
+    mean = np.sqrt(2 / np.pi)  # of ln x; an exponent 1 + a has mean log-likelihood ln a - a E ln x (and constants)
+    low = 0.9 / mean
+    high = optimize.brentq(lambda a: np.log(a) - a * mean - np.log(low) + low * mean, 1 / mean, 2 / mean)
+    for _ in range(300):
+        x = np.exp(np.abs(rng.standard_normal(400)))
+        rejected.append(vuong(PowerLaw(1.0, 1 + low), PowerLaw(1.0, 1 + high), x).p < 0.1)
+    assert 0.05 < np.mean(rejected) < 0.16
