@@ -1,0 +1,205 @@
+"""A recorded run shows itself where it is used: with its cost, its state and a link to its row."""
+
+import json
+
+import jupytext
+import nbformat
+import pytest
+import references
+from planted import cells
+from shallow import paths, provenance, recording, records
+from shallow.experiments import Band, Exact, Recipe
+
+NAME, OTHER = "planted/quick", "planted/slow"
+CHAPTER = """
+(first)=
+## A title
+
+(second)=
+(third)=
+### Another $x$
+
+```{code-cell} ipython3
+# a comment is no title
+one = provenance.load("planted/quick")
+```
+
+(fourth)=
+Text.
+
+```{code-cell} ipython3
+same = provenance.load("planted/quick").mean(), provenance.load(
+    "planted/chaotic"
+)
+```
+"""
+
+
+@pytest.fixture
+def planted(tmp_path, monkeypatch):
+    """One planted record, another that is missing, and a chapter that uses the first; returns the book's folder."""
+    book = tmp_path / "book"
+    book.mkdir()
+    (book / "planted.md").write_text(CHAPTER)
+    monkeypatch.setattr(paths, "RECORDS", tmp_path)
+    monkeypatch.setattr(records, "recipes", lambda: {name: cells.RECORDS[name] for name in (NAME, OTHER)})
+    recording.make(NAME, jobs=1)
+    return book
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """What is displayed, as the outputs of a notebook."""
+    outputs = []
+
+    def display(thing, metadata):
+        data = {"text/plain": repr(thing), "text/html": thing._repr_html_()}
+        outputs.append(nbformat.v4.new_output("display_data", data, metadata=metadata))
+
+    monkeypatch.setattr(provenance, "display", display)
+    return outputs
+
+
+@pytest.fixture
+def changed(planted):
+    """Changes the manifest of the planted record."""
+
+    def change(**fields):
+        file = records.files(NAME)[1]
+        file.write_text(json.dumps(json.loads(file.read_text()) | fields))
+
+    return change
+
+
+def test_loading_shows_cost_state_and_a_link(planted, changed, shown):
+    changed(seconds=3725.4, date="2026-01-02")
+    assert provenance.load(NAME).identical(records.load(NAME))
+    (output,) = shown
+    assert output.data["text/plain"] == (
+        "Recorded run planted/quick: 3 cells, computing time 1:02:05, 2026-01-02; fresh"
+    )
+    assert 'href="provenance.html#record-planted-quick">quick</a>' in output.data["text/html"]
+
+
+def test_a_stale_record_says_so_and_how_to_renew_it(planted, changed, shown):
+    changed(fingerprint="0" * 16)
+    provenance.load(NAME)
+    for text in shown[0].data.values():
+        assert "STALE" in text and "changed since" in text and "python -m shallow record planted/quick" in text
+        assert "fresh" not in text
+
+
+def test_the_line_is_not_compared(planted, shown):
+    """Whatever it says; the same output without its mark would be."""
+    provenance.load(NAME)
+    assert references.comparable(shown) == []
+    shown[0].metadata.clear()
+    assert len(references.comparable(shown)) == 1
+
+
+def test_a_missing_record_is_not_loaded(planted, shown):
+    with pytest.raises(records.RecordError, match="record 'planted/slow' is missing"):
+        provenance.load(OTHER)
+    assert shown == []
+
+
+def test_uses_are_found_with_the_nearest_target_and_its_title(planted):
+    used = provenance.uses(planted)
+    assert {name: [(use.target, use.title) for use in places] for name, places in used.items()} == {
+        NAME: [("third", "Another $x$"), ("fourth", "FOURTH")],
+        "planted/chaotic": [("fourth", "FOURTH")],
+    }
+    assert used[NAME][0].link == "[Another $x$](#third)"
+
+
+def test_a_use_above_all_targets_is_refused(tmp_path):
+    (tmp_path / "page.md").write_text('provenance.load("planted/quick")')
+    with pytest.raises(ValueError, match=r"page\.md loads 'planted/quick' above its first target"):
+        provenance.uses(tmp_path)
+
+
+def rows(table):
+    """A table of :mod:`figures` by its first column."""
+    lines = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in table.data.splitlines()]
+    return {line[0].split("`")[-2] if "`" in line[0] else line[0]: line for line in lines}
+
+
+def test_the_table_tells_fresh_stale_missing_and_unused_apart(planted, changed):
+    found = rows(provenance.table("planted", planted))
+    assert set(found) == {"record", "---", "quick", "slow"}
+    assert 'id="record-planted-quick"' in found["quick"][0] and found["quick"][2] == "3"
+    assert "fresh" in found["quick"] and "[Another $x$](#third), [FOURTH](#fourth)" in found["quick"]
+    assert "**not used**" in found["slow"] and any("is missing" in cell for cell in found["slow"])
+    changed(fingerprint="0" * 16, device="cuda", processor="A card")
+    stale = rows(provenance.table("planted", planted))["quick"]
+    assert "**stale**" in stale and stale[5].endswith("cuda, A card")
+
+
+def test_the_table_of_the_book_ends_with_totals(planted, changed):
+    changed(cells=12, seconds=61.0, bytes=2_500_000)
+    table = provenance.table(folder=planted)
+    assert NAME in rows(table)
+    assert table.data.splitlines()[-1].startswith("| **all 1** |  | 12 | 0:01:01 | 2.5 |")
+
+
+def test_unknown_chapter_is_refused():
+    with pytest.raises(ValueError, match="chapter must be one of cyclic_labels, got 'unwritten'"):
+        provenance.table("unwritten")
+
+
+@pytest.mark.parametrize(
+    ("agreement", "says"),
+    [
+        (Exact(), "exact to 1e-05"),
+        (Exact(absolute=1e-3), "exact to 1e-05, or 0.001 absolute"),
+        (Band("seed", 4.0), "in a band of 4 standard deviations over `seed`"),
+    ],
+)
+def test_rules_of_comparison_in_words(agreement, says):
+    assert provenance.rule(agreement) == says
+
+
+def unused(folder):
+    """Recorded runs that no chapter of a folder loads."""
+    return set(records.recipes()) - set(provenance.uses(folder))
+
+
+def test_every_recorded_run_is_used_in_the_book():
+    assert unused(paths.BOOK) == set()
+
+
+def test_an_unused_run_is_seen(planted):
+    assert unused(planted) == {OTHER}
+
+
+def test_a_chapter_loads_only_what_has_a_recipe():
+    assert set(provenance.uses()) <= set(records.recipes())
+
+
+def figures_that_load(notebook):
+    """Cells whose outputs become one captioned figure, and which load a record: its line would be in the figure."""
+    return [
+        cell.source
+        for cell in notebook.cells
+        if "figure" in cell.metadata.get("mystnb", {}) and "provenance.load(" in cell.source
+    ]
+
+
+@pytest.mark.parametrize("chapter", filter(references.has_ledger, references.chapters()), ids=lambda path: path.stem)
+def test_chapters_load_by_provenance_and_outside_figures(chapter):
+    assert "records.load(" not in chapter.read_text()
+    assert figures_that_load(jupytext.read(chapter)) == []
+
+
+def test_a_figure_that_loads_is_seen():
+    source = '---\nmystnb:\n  figure:\n    name: a\n---\nx = provenance.load("planted/quick")'
+    text = (
+        f"---\nkernelspec: {{name: python3, display_name: Python 3}}\n---\n\n```{{code-cell}} ipython3\n{source}\n```\n"
+    )
+    assert len(figures_that_load(jupytext.reads(text, "md:myst"))) == 1
+
+
+def test_recipes_have_one_line_of_words_without_a_column_break():
+    """They are cells of a Markdown table."""
+    recipes: dict[str, Recipe] = records.recipes()
+    assert [name for name, recipe in recipes.items() if not recipe.about or set("|\n") & set(recipe.about)] == []
