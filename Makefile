@@ -60,7 +60,7 @@ test: $(ENV)  ## run all tests, every chapter included, if anything has changed 
 lab: .venv/.lab  ## open the chapters as notebooks in JupyterLab
 	@SHALLOW_LIVE=1 JUPYTER_CONFIG_PATH=$(CURDIR)/.jupyter $(BIN)/jupyter lab --notebook-dir=$(CURDIR) --LabApp.default_url=/lab/tree/book/index.md
 
-records: $(ENV)  ## compute all recorded runs again, at full scale
+records: $(ENV)  ## compute the recorded runs that are missing or stale, at full scale
 	@$(BIN)/python -m shallow record --all
 
 verify: $(ENV)  ## recompute a sample of every recorded run and compare

@@ -33,7 +33,7 @@ def test_same_python():
     assert PROJECT["requires-python"] == f">={tested}"
 
 
-@pytest.mark.parametrize("line", requirements("test", "lab", "bench"))
+@pytest.mark.parametrize("line", requirements("test", "lab", "cluster", "bench"))
 def test_every_requirement_is_an_exact_pin(line):
     assert PINNED.fullmatch(line), f"{line} is not of the form name==version"
 

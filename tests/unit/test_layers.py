@@ -16,8 +16,8 @@ LAYERS = [
     {"data", "nets", "deep", "losses", "stats", "paths"},
     {"train", "kernels", "spectra", "geometry", "receptive"},
     {"experiments"},
-    {"sweep", "records"},
-    {"claims", "figures", "sliders"},
+    {"fingerprint", "store", "sweep", "records", "recording"},
+    {"claims", "provenance", "figures", "sliders"},
     {"__main__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

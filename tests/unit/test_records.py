@@ -1,70 +1,96 @@
 """Recorded runs: what is stored is what the code computes, and anything else is noticed."""
 
+import hashlib
 import json
 
 import h5netcdf
 import numpy as np
 import pytest
 import xarray as xr
-from shallow import paths, records
-from shallow.experiments import Recipe
+from planted import cells
+from shallow import fingerprint, paths, recording, records
+from shallow.experiments import Band, Exact, Recipe
 
-
-def cell(seed, *, scale=1.0):
-    values = np.random.default_rng(seed).standard_normal(20)
-    return xr.Dataset({"value": ("k", scale * values), "count": ((), seed)})
-
-
-NAME = "chapter/planted"
+NAME = "planted/quick"
 
 
 @pytest.fixture
 def planted(tmp_path, monkeypatch):
-    """A small recorded run in an empty records folder."""
+    """The planted recipes over an empty folder of records, in which one is made."""
     monkeypatch.setattr(paths, "RECORDS", tmp_path)
-    monkeypatch.setattr(records, "recipes", lambda: {NAME: Recipe(cell, {"seed": [3, 4, 5]}, {"scale": 2.0})})
-    records.make(NAME)
-    return tmp_path / "chapter"
+    monkeypatch.setattr(records, "recipes", lambda: cells.RECORDS)
+    recording.make(NAME, jobs=1)
+    return tmp_path / "planted"
+
+
+def alter(folder, name, change):
+    """Change the values of a record and bring its checksum into line, as a careful forger would."""
+    with h5netcdf.File(folder / f"{name}.nc", "a") as file:
+        file["value"][...] = change(np.asarray(file["value"][...]))
+    manifest = json.loads((folder / f"{name}.json").read_text())
+    manifest["sha256"] = hashlib.sha256((folder / f"{name}.nc").read_bytes()).hexdigest()
+    (folder / f"{name}.json").write_text(json.dumps(manifest))
 
 
 def test_a_record_round_trips_and_verifies(planted):
     stored = records.load(NAME)
-    np.testing.assert_allclose(stored.value.sel(seed=4), cell(4, scale=2.0).value, rtol=1e-6)
+    np.testing.assert_allclose(stored.value.sel(seed=4), cells.slow(4).value, rtol=1e-6)
     assert stored["count"].dtype.kind == "i"
     assert len(records.verify(NAME, cells=3)) == 3
-    assert not records.is_stale(NAME)
+    assert records.state(NAME) == "fresh"
+
+
+def test_a_record_is_small_and_says_what_made_it(planted):
+    manifest = records.manifest(NAME)
+    assert records.load(NAME).value.dtype == np.float32
+    assert manifest["bytes"] == (planted / "quick.nc").stat().st_size < 20_000
+    assert manifest["specification"]["axes"] == {"seed": [3, 4, 5]} and manifest["cells"] == 3
+    assert manifest["fingerprint"] == fingerprint.of(cells.slow) and manifest["device"] == "cpu"
+    assert set(manifest["versions"]) == {"numpy", "numba", "scipy", "torch", "xarray"}
+    assert {"date", "processor", "python", "seconds", "seconds_by"} <= set(manifest)
 
 
 def test_a_planted_wrong_digit_is_caught_by_verification(planted):
     """Even when the checksum has been brought into line with the altered data."""
-    with h5netcdf.File(planted / "planted.nc", "a") as file:
-        file["value"][...] = np.asarray(file["value"][...]) + 0.001
-    manifest = json.loads((planted / "planted.json").read_text())
-    manifest["sha256"] = records.hashlib.sha256((planted / "planted.nc").read_bytes()).hexdigest()
-    (planted / "planted.json").write_text(json.dumps(manifest))
-    with pytest.raises(records.RecordError, match="differs from its own code"):
+    alter(planted, "quick", lambda values: values + 1e-4)
+    with pytest.raises(records.RecordError, match=r"differs from its own code at \{'seed': \d\} in 'value'"):
         records.verify(NAME)
 
 
-def test_an_altered_file_is_caught_by_its_checksum(planted):
-    file = planted / "planted.nc"
+def test_an_altered_file_is_named(planted):
+    file = planted / "quick.nc"
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
-    with pytest.raises(records.RecordError, match="checksum.*python -m shallow record chapter/planted"):
+    with pytest.raises(records.RecordError, match=f"{file}.*checksum.*python -m shallow record {NAME}"):
+        records.load(NAME)
+    assert "checksum" in records.state(NAME)
+
+
+def test_a_truncated_file_is_named(planted):
+    file = planted / "quick.nc"
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(records.RecordError, match=f"{file}.*checksum"):
         records.load(NAME)
 
 
 def test_a_missing_record_names_the_command(planted):
-    (planted / "planted.json").unlink()
-    with pytest.raises(records.RecordError, match="python -m shallow record chapter/planted"):
+    (planted / "quick.json").unlink()
+    with pytest.raises(records.RecordError, match=f"is missing; make it by: python -m shallow record {NAME}"):
         records.load(NAME)
 
 
 def test_a_record_of_another_specification_is_refused(planted, monkeypatch):
-    monkeypatch.setattr(records, "recipes", lambda: {NAME: Recipe(cell, {"seed": [3, 4, 5]}, {"scale": 3.0})})
+    monkeypatch.setattr(records, "recipes", lambda: {NAME: Recipe(cells.slow, {"seed": [3, 4]})})
     with pytest.raises(records.RecordError, match="another specification"):
         records.load(NAME)
+
+
+def test_a_record_whose_code_has_changed_is_stale_but_still_there(planted, monkeypatch):
+    before = records.load(NAME)
+    monkeypatch.setattr(fingerprint, "of", lambda function: "0" * 16)
+    assert records.state(NAME) == "stale"
+    xr.testing.assert_identical(records.load(NAME), before)
 
 
 def test_an_unknown_name_lists_the_known():
@@ -72,22 +98,61 @@ def test_an_unknown_name_lists_the_known():
         records.recipe("cyclic_labels/nothing")
 
 
-@pytest.mark.parametrize(("change", "counts"), [(b"\nextra = 1\n", True), (b"\n# a comment\n", False)])
-def test_the_fingerprint_covers_code_that_is_imported_indirectly(monkeypatch, change, counts):
-    """A changed trainer marks a record stale, although the cell's own module is unchanged; a comment does not."""
-    from shallow.experiments.cyclic_labels.ensembles import ensemble
-    from shallow.train import univariate
-
-    before = records.fingerprint(ensemble)
-    read, changed = records.Path.read_bytes, records.Path(univariate.__file__)
-    monkeypatch.setattr(records.Path, "read_bytes", lambda p: read(p) + (change if p == changed else b""))
-    assert (records.fingerprint(ensemble) != before) == counts
+def test_zero_cells_verify_nothing_and_are_refused(planted):
+    with pytest.raises(ValueError, match="cells must be positive, got 0"):
+        records.verify(NAME, cells=0)
 
 
-def test_a_docstring_does_not_count(monkeypatch):
-    from shallow.experiments.cyclic_labels.ensembles import ensemble
+def test_other_cells_are_tried_when_the_record_changes(planted):
+    recording.make("planted/loose", jobs=1)
+    tried = {records.verify("planted/loose")[0]["seed"]}
+    for shift in range(1, 9):
+        alter(planted, "loose", lambda values, shift=shift: values + 1e-3 * shift)
+        tried.add(records.verify("planted/loose")[0]["seed"])
+    assert len(tried) > 2
 
-    before = records.fingerprint(ensemble)
-    read = records.Path.read_bytes
-    monkeypatch.setattr(records.Path, "read_bytes", lambda p: read(p).replace(b'"""', b'"""More words. ', 1))
-    assert records.fingerprint(ensemble) == before
+
+def test_cheap_cells_are_tried_first(planted):
+    recording.make("planted/pairs", jobs=1)
+    assert records.verify("planted/pairs")[0]["seconds"] == 0.0
+    few, many = records.expected_seconds("planted/pairs", [{"seed": 0, "seconds": 0.0}, {"seed": 0, "seconds": 0.01}])
+    assert many > 2 * few > 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "fresh", "agrees"),
+    [
+        (Exact(), [1.0, -2.0, np.nan, np.inf], True),
+        (Exact(), [1.0 + 1e-6, -2.0, np.nan, np.inf], True),
+        (Exact(), [1.0 + 1e-4, -2.0, np.nan, np.inf], False),
+        (Exact(), [1.0, -2.0, 0.0, np.inf], False),
+        (Exact(), [1.0, -2.0, np.nan, 1e9], False),
+        (Exact(absolute=0.1), [1.05, -2.0, np.nan, np.inf], True),
+        (Exact(), [1.0, -2.0, np.nan], False),
+    ],
+)
+def test_exact_agreement(rule, fresh, agrees):
+    record = xr.Dataset({"value": (("seed", "k"), [[1.0, -2.0, np.nan, np.inf]])}, {"seed": [7]})
+    found = rule.disagreements(xr.Dataset({"value": ("k", fresh)}), record, {"seed": 7})
+    assert (found == []) == agrees
+
+
+def test_counts_must_be_equal():
+    record = xr.Dataset({"count": ("seed", [100_000, 5])}, {"seed": [0, 1]})
+    assert Exact().disagreements(xr.Dataset({"count": ((), 100_001)}), record, {"seed": 0}) == ["count"]
+
+
+def test_a_chaotic_run_is_compared_with_its_replicates(planted):
+    recording.make("planted/chaotic", jobs=1)
+    assert records.verify("planted/chaotic", cells=4)
+    alter(planted, "chaotic", lambda values: values + 3)
+    with pytest.raises(records.RecordError, match="'value'"):
+        records.verify("planted/chaotic")
+
+
+def test_a_band_needs_three_replicates_and_finite_numbers():
+    record = xr.Dataset({"value": ("seed", [1.0, 1.1, 0.9])}, {"seed": [0, 1, 2]})
+    fresh = xr.Dataset({"value": ((), 1.05)})
+    assert Band().disagreements(fresh, record, {"seed": 0}) == []
+    assert Band().disagreements(fresh, record.isel(seed=[0, 1]), {"seed": 0}) == ["value"]
+    assert Band().disagreements(fresh * np.nan, record, {"seed": 0}) == ["value"]

@@ -1,13 +1,20 @@
-"""A grid of cells stacks into one labelled dataset, whatever the order in which the cells finish."""
+"""A grid of cells stacks into one labelled dataset, whatever the order and the place in which the cells finish."""
 
+import os
+import sys
 import time
 
 import numpy as np
 import pytest
 import xarray as xr
+from planted import cells
 from shallow import sweep
+from shallow.experiments import releases_gil
+from shallow.store import Store
+from threadpoolctl import threadpool_info, threadpool_limits
 
 
+@releases_gil
 def cell(a, b, *, offset=0.0):
     time.sleep(0.002 * (3 - a))  # the first points finish last
     return xr.Dataset({"sum": ((), a + b + offset), "vector": ("k", np.arange(3) * a)}, {"k": [10, 20, 30]})
@@ -21,17 +28,55 @@ def test_the_grid_is_labelled_by_its_axes():
     np.testing.assert_array_equal(found.k, [10, 20, 30])
 
 
-def test_one_and_two_threads_agree():
-    one, two = (sweep.grid(cell, {"a": [0, 1, 2], "b": [3]}, jobs=jobs) for jobs in (1, 2))
+def test_threads_processes_and_one_worker_agree():
+    axes = {"seed": [5, 1, 3]}
+    one, two = (sweep.grid(cells.slow, axes, jobs=jobs) for jobs in (1, 2))
     xr.testing.assert_identical(one, two)
+    xr.testing.assert_identical(one, sweep.grid(releases_gil(lambda seed: cells.slow(seed)), axes, jobs=2))
 
 
-def test_an_empty_axis_is_named():
-    with pytest.raises(ValueError, match=r"axes\['b'\] must not be empty"):
-        sweep.grid(cell, {"a": [1], "b": []})
+def test_cells_run_in_processes_unless_they_release_the_lock():
+    processes = sweep.grid(cells.placed, {"seed": [0, 1]}, jobs=2).process.values
+    assert os.getpid() not in processes
+    threads = sweep.grid(releases_gil(lambda seed: cells.placed(seed)), {"seed": [0, 1]}, jobs=2).process.values
+    assert set(threads) == {os.getpid()}
+
+
+@pytest.mark.parametrize("function", [cells.placed, releases_gil(lambda seed: cells.placed(seed))])
+def test_every_cell_has_one_compute_thread_and_the_callers_number_is_restored(function):
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    with threadpool_limits(2):
+        torch.set_num_threads(2)
+        assert (sweep.grid(function, {"seed": [0, 1]}, jobs=2).threads == 1).all()
+        assert torch.get_num_threads() == 2
+        assert max(pool["num_threads"] for pool in threadpool_info()) > 1
+        with pytest.raises(sweep.SweepError):
+            sweep.grid(cells.fragile, {"seed": [2]}, jobs=1)
+        assert torch.get_num_threads() == 2
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("axes", "fixed", "says"),
+    [
+        ({"a": [1], "b": []}, {}, r"axes\['b'\] must not be empty"),
+        ({"a": [1, 2, 1], "b": [0]}, {}, r"axes\['a'\] must not repeat a value, got 1 twice"),
+        ({"a": [1], "b": [0], "c": [1]}, {}, "cell has no parameter 'c'; it has a, b, offset"),
+        ({"a": [1], "b": [0]}, {"ofset": 1.0}, "cell has no parameter 'ofset'"),
+        ({"a": [1], "b": [0]}, {"b": 1}, "'b' must be an axis or fixed, not both"),
+        ({"a": [1]}, {}, "cell needs its parameter 'b' as an axis or fixed"),
+        ({"a": 1, "b": [0]}, {}, r"axes\['a'\] must be a sequence of values, got 1"),
+        ({"a": "12", "b": [0]}, {}, r"axes\['a'\] must be a sequence of values, got '12'"),
+    ],
+)
+def test_a_bad_grid_is_refused_by_name(axes, fixed, says):
+    with pytest.raises(ValueError, match=says):
+        sweep.grid(cell, axes, **fixed)
 
 
 def test_results_of_different_shape_are_refused():
+    @releases_gil
     def ragged(a):
         return xr.Dataset({"v": ("k", np.zeros(a))})
 
@@ -39,9 +84,31 @@ def test_results_of_different_shape_are_refused():
         sweep.grid(ragged, {"a": [1, 2]})
 
 
-def test_a_failing_cell_is_not_hidden():
-    def broken(a):
-        raise RuntimeError(f"cell {a}")
+def test_a_failing_cell_is_reported_with_its_point_and_the_others_go_on(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    with pytest.raises(
+        sweep.SweepError, match=r"1 of 4 cells failed:\n  seed=2: ArithmeticError: seed 2 diverged"
+    ) as raised:
+        sweep.grid(cells.fragile, {"seed": [1, 2, 3, 4]}, store=store, jobs=2)
+    assert [failure.point for failure in raised.value.failures] == [{"seed": 2}]
+    assert "in fragile" in raised.value.failures[0].traceback
+    assert [store.holds({"seed": seed}) for seed in (1, 2, 3, 4)] == [True, False, True, True]
+    monkeypatch.setenv("PLANTED_MENDED", "1")
+    assert sweep.grid(cells.fragile, {"seed": [1, 2, 3, 4]}, store=store, jobs=1).value.sum() == 10
 
-    with pytest.raises(RuntimeError, match="cell 1"):
-        sweep.grid(broken, {"a": [1]})
+
+def test_a_store_is_read_before_anything_is_computed(tmp_path, monkeypatch):
+    trace = tmp_path / "trace"
+    monkeypatch.setenv("PLANTED_TRACE", str(trace))
+    for seeds in ([0, 1], [0, 1, 2], [2, 1, 0]):
+        found = sweep.grid(cells.slow, {"seed": seeds}, store=Store(tmp_path / "cells"), jobs=1)
+        assert found["count"].values.tolist() == seeds
+    assert sorted(trace.read_text().splitlines()) == [str({"seed": seed}) for seed in (0, 1, 2)]
+
+
+def test_the_progress_line_shows_only_when_asked_for_or_on_a_terminal(capsys):
+    sweep.grid(cell, {"a": [1], "b": [2, 3]})
+    assert not sys.stderr.isatty() and capsys.readouterr().err == ""
+    sweep.grid(cell, {"a": [1], "b": [2, 3]}, progress=True)
+    line = capsys.readouterr().err
+    assert "cell: 100%" in line and "2/2" in line and "cell/s" in line

@@ -5,7 +5,70 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import xarray as xr
+
+
+def releases_gil(cell: Callable[..., xr.Dataset]) -> Callable[..., xr.Dataset]:
+    """Mark a cell that spends its time in compiled code without the interpreter's lock: sweeps run it in threads."""
+    cell.releases_gil = True
+    return cell
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A recomputed cell must equal the stored one to rounding.
+
+    Numbers x, y of one variable agree if |x - y| <= relative (|y| + s) + absolute, with s the largest finite |y| of
+    that variable in the cell; counts and flags must be equal, and NaN and infinity stand in the same places.
+
+    Attributes:
+        relative: the default admits single precision, in which records are stored.
+        absolute: for quantities that are themselves rounding errors.
+    """
+
+    relative: float = 1e-5
+    absolute: float = 0.0
+
+    def disagreements(self, fresh: xr.Dataset, record: xr.Dataset, point: Mapping[str, object]) -> list[str]:
+        """Names of the variables of the cell `fresh` that disagree with the record at `point`."""
+        kept = record.sel(point)
+        return [name for name, array in fresh.data_vars.items() if not self._agree(array.values, kept[name].values)]
+
+    def _agree(self, fresh: np.ndarray, kept: np.ndarray) -> bool:
+        if fresh.shape != kept.shape or fresh.dtype.kind != "f":
+            return bool(np.array_equal(fresh, kept))
+        scale = np.abs(fresh[np.isfinite(fresh)]).max(initial=0.0)
+        slack = self.absolute + self.relative * scale
+        return bool(np.allclose(kept, fresh, rtol=self.relative, atol=slack, equal_nan=True))
+
+
+@dataclass(frozen=True)
+class Band:
+    """A recomputed cell must lie among the record's replicates: for runs so chaotic that rounding decides their path.
+
+    Every variable is reduced to its mean over the cell.  That number must lie within `sigmas` standard deviations
+    (over the replicates at the same other parameters) of the replicates' mean.
+
+    Attributes:
+        over: axis of the replicates.
+        sigmas: half width of the band; a Student variable of few replicates has wide tails, hence the default.
+    """
+
+    over: str = "seed"
+    sigmas: float = 6.0
+
+    def disagreements(self, fresh: xr.Dataset, record: xr.Dataset, point: Mapping[str, object]) -> list[str]:
+        """Names of the variables of the cell `fresh` outside the band of the record's replicates at `point`."""
+        kept = record.sel({axis: value for axis, value in point.items() if axis != self.over})
+        outside = []
+        for name, array in fresh.data_vars.items():
+            replicates = kept[name].astype(float).mean(array.dims).values
+            distance = abs(float(array.astype(float).mean()) - replicates.mean())
+            rounding = 1e-5 * np.abs(replicates).max()
+            if kept[name].sizes[self.over] < 3 or not distance <= self.sigmas * replicates.std(ddof=1) + rounding:
+                outside.append(name)
+        return outside
 
 
 @dataclass(frozen=True)
@@ -13,15 +76,17 @@ class Recipe:
     """What a recorded run computes: ``sweep.grid(cell, axes, **fixed)``.
 
     Attributes:
-        cell: a pure function returning a Dataset.
+        cell: a pure function returning a Dataset, defined at the top level of a module.
         axes: named axes of the grid.
         fixed: further arguments of the cell.
         about: one line for people.
-        reduce: applied to the whole grid before it is stored, to keep a record small.
+        replicates: the axis along which runs differ by chance alone; ``--seeds`` takes its first values.
+        agreement: the rule by which a recomputed cell is compared with the stored one.
     """
 
     cell: Callable[..., xr.Dataset]
     axes: Mapping[str, Sequence]
     fixed: Mapping[str, object] = field(default_factory=dict)
     about: str = ""
-    reduce: Callable[[xr.Dataset], xr.Dataset] | None = None
+    replicates: str = "seed"
+    agreement: Exact | Band = field(default_factory=Exact)

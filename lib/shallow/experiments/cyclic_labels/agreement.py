@@ -62,8 +62,3 @@ def path(n: int, width: int, step: float, *, seed: int = 0, epochs: int = EPOCHS
     wanted = slow.forward(GRID)
     difference = np.abs(univariate.evaluate(fast, GRID)[0] - wanted).max() / np.abs(wanted).max()
     return xr.Dataset({"difference": ((), difference)})
-
-
-def worst(paths: xr.Dataset) -> xr.Dataset:
-    """The largest difference over all configurations: its digits are round-off and belong to one processor."""
-    return paths.max()

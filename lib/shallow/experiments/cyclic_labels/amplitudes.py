@@ -14,6 +14,7 @@ import xarray as xr
 
 from shallow import nets, stats
 from shallow.data import cyclic
+from shallow.experiments import releases_gil
 from shallow.experiments.cyclic_labels import ensembles, heatmaps
 from shallow.experiments.cyclic_labels.runs import EPOCHS, GRID
 from shallow.train import dense, univariate
@@ -73,6 +74,7 @@ def planted(kind: str, *, sizes: int = 13, models: int = 10) -> xr.DataArray:
     return xr.DataArray(f @ f.swapaxes(1, 2) / len(GRID), dims=("n", "model", "twin"))
 
 
+@releases_gil
 def source(
     n: int, repetition: int, varied: str, *, models: int = 10, step: float = 0.01, base: int = 2, epochs: int = EPOCHS
 ) -> xr.Dataset:
@@ -116,6 +118,7 @@ def sources(grams: xr.Dataset, varied: str, *, name: str, relative: bool = True)
     return stats.Interval(float(ratios[0]), *map(float, np.quantile(ratios[1:], [0.025, 0.975])))
 
 
+@releases_gil
 def frozen(n: int, seed: int, *, step: float = 0.01, epochs: int = EPOCHS, further: int = 1000) -> xr.Dataset:
     """After zero training loss: do 1000 further epochs move a parameter, and what is the loss of c f?
 

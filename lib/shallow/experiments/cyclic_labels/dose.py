@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from shallow import stats
+from shallow.experiments import releases_gil
 from shallow.experiments.cyclic_labels import bumps
 from shallow.experiments.cyclic_labels.runs import run
 
@@ -31,6 +32,7 @@ ABLATIONS: dict[str, dict] = {
 POINTS = (0, 1, 2, 3, 5, 8)
 
 
+@releases_gil
 def ablation(variant: str, seed: int, points: int | None = None) -> xr.Dataset:
     """Outcome of a run with `points` points in one cluster (None: stratified), one factor changed from the reference.
 
@@ -43,11 +45,13 @@ def ablation(variant: str, seed: int, points: int | None = None) -> xr.Dataset:
     return result(seed, design=design, **options)
 
 
+@releases_gil
 def result(seed: int, **options) -> xr.Dataset:
     """:func:`outcome` of :func:`runs.run` with its options."""
     return outcome(run(seed, **options))
 
 
+@releases_gil
 def iid(n: int, seed: int) -> xr.Dataset:
     """Outcome of a run on independent data, step 0.001, width 512, with `smallest`: the smallest cluster count."""
     trained = run(seed, n=n)

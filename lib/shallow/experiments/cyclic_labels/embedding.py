@@ -8,6 +8,7 @@ from scipy.optimize import nnls
 
 from shallow import nets, stats
 from shallow.data import cyclic
+from shallow.experiments import releases_gil
 from shallow.experiments.cyclic_labels import bumps
 from shallow.experiments.cyclic_labels.dose import recovery
 from shallow.experiments.cyclic_labels.runs import EPOCHS, GRID, RATES, by_cluster, hinge, start
@@ -45,9 +46,15 @@ def cosine(first: np.ndarray, second: np.ndarray) -> float:
     return float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))
 
 
+@releases_gil
 def imbalance(
-    points: int, step: float, train: str, seed: int, *, horizons: tuple[int, ...] = (EPOCHS, 10 * EPOCHS), width: int =
-    512
+    points: int,
+    step: float,
+    train: str,
+    seed: int,
+    *,
+    horizons: tuple[int, ...] = (EPOCHS, 10 * EPOCHS),
+    width: int = 512,
 ) -> xr.Dataset:
     """A run of poor(5, points) looked at after each horizon; `train` is "output" (fixed features) or "all".
 
@@ -106,6 +113,7 @@ def gradient_shares(network: TwoLayer, x: np.ndarray) -> np.ndarray:
     return energy / energy.sum()
 
 
+@releases_gil
 def noisy(
     inputs: int, design: str, seed: int, *, n: int = 200, width: int = 512, step: float = 0.001, epochs: int = EPOCHS
 ) -> xr.Dataset:

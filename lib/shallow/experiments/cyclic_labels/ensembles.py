@@ -12,6 +12,7 @@ import xarray as xr
 
 from shallow import stats
 from shallow.data import cyclic
+from shallow.experiments import releases_gil
 from shallow.experiments.cyclic_labels.runs import EPOCHS, GRID, hinge, start
 from shallow.train import univariate
 
@@ -70,6 +71,7 @@ def functions(
     return xr.Dataset(data, {"epoch": records}, {"periods": periods})
 
 
+@releases_gil
 def ensemble(n: int, **options) -> xr.Dataset:
     """The networks of :func:`functions`, with its options, reduced to Gram matrices by :func:`reduce`."""
     return reduce(functions(n, **options))
@@ -143,5 +145,3 @@ def resample(gram: np.ndarray, *, name: str, resamples: int = stats.RESAMPLES) -
     index = np.ix_(*map(np.arange, gram.shape[:-2]))
     index = tuple(i[..., None, None] for i in index)
     return gram[index + (rows[..., :, None], rows[..., None, :])]
-
-

@@ -15,6 +15,7 @@ from joblib import Parallel, cpu_count, delayed
 from scipy.stats import rankdata
 
 from shallow import stats
+from shallow.experiments import releases_gil
 from shallow.experiments.cyclic_labels import ensembles
 
 #: Thirteen of the 191 sample sizes, for what is run in the page.
@@ -23,6 +24,7 @@ AFTER = 500  # the link between loss and variance is judged on the records after
 _THINNING = 10  # grid points between those on which the robust variance is resampled
 
 
+@releases_gil
 def heatmap(n: int, **options) -> xr.Dataset:
     """One column of a heatmap: the ensemble of :func:`ensembles.functions` at sample size n, reduced to what is drawn.
 
@@ -34,6 +36,7 @@ def heatmap(n: int, **options) -> xr.Dataset:
     return summary(full).assign(robust_band=("bound", _robust_band(trained.f.values[-1, :, ::_THINNING], n)))
 
 
+@releases_gil
 def models(n: int, **options) -> xr.Dataset:
     """The same ensemble with every model kept: gram (epoch, pair), train_loss and test_loss (epoch, model)."""
     full = ensembles.ensemble(n, **options)

@@ -15,6 +15,7 @@ from scipy.special import expit
 
 from shallow import nets, stats
 from shallow.data import cyclic
+from shallow.experiments import releases_gil
 from shallow.experiments.cyclic_labels import ensembles, heatmaps
 from shallow.experiments.cyclic_labels.runs import EPOCHS, GRID, start
 from shallow.kernels import empirical
@@ -35,6 +36,7 @@ NETWORKS = {
 }
 
 
+@releases_gil
 def saddle(seed: int, *, n: int, periods: int = 3, width: int = 512, base: int = 3, radius: float = 1e-3) -> xr.Dataset:
     r"""Change $\mathcal L(r\theta) - n$ of the summed hinge from zero, along a direction and its mirror image.
 
@@ -55,6 +57,7 @@ def stays_at_zero(n: int, *, periods: int = 3, width: int = 512, base: int = 3, 
     return not any(parameter.any() for parameter in (run.network.W, run.network.b, run.network.v))
 
 
+@releases_gil
 def kernel_change(
     seed: int, *, alpha: float, width: int, step: float, n: int = 50, base: int = 7, epochs: int = EPOCHS
 ) -> xr.Dataset:
@@ -70,6 +73,7 @@ def kernel_change(
     return xr.Dataset({"alignment": ((), empirical.alignment(first, last)), "change": ((), change)})
 
 
+@releases_gil
 def passage(
     seed: int, *, alpha: float, step: float, n: int = 50, width: int = 512, base: int = 7, epochs: int = EPOCHS
 ) -> xr.Dataset:
@@ -103,6 +107,7 @@ def jacobian(network: TwoLayer, x: np.ndarray, activation: str = "relu") -> np.n
     return np.hstack([value(z), gate * x[:, None], gate])
 
 
+@releases_gil
 def doubling(
     seed: int,
     *,
@@ -134,6 +139,7 @@ def doubling(
     return xr.Dataset({"output": ((), output), "kernel": ((), deviation)})
 
 
+@releases_gil
 def folding(seed: int, *, width: int, step: float, n: int = 50, base: int = 0, epochs: int = 500) -> xr.Dataset:
     """Train the antisymmetric network folded, by the fast trainer, and as two copies, densely.
 
@@ -150,6 +156,7 @@ def folding(seed: int, *, width: int, step: float, n: int = 50, base: int = 0, e
     return xr.Dataset({"difference": ((), np.abs(folded - unfolded).max() / np.abs(unfolded).max())})
 
 
+@releases_gil
 def rescaling(
     seed: int, *, width: int, step: float, slower: float = 2**-0.5, n: int = 50, base: int = 0, epochs: int = 500
 ) -> xr.Dataset:
@@ -185,6 +192,7 @@ def _train_copies(x: np.ndarray, y: np.ndarray, network: TwoLayer, step: float, 
     return copies
 
 
+@releases_gil
 def initial_output(n: int, *, width: int = 512, base: int = 0, models: int = 10) -> xr.Dataset:
     """Largest |h(x; 0)| on the grid over the antisymmetric networks of one heatmap column: the scalar output."""
     largest = 0.0
@@ -195,6 +203,7 @@ def initial_output(n: int, *, width: int = 512, base: int = 0, models: int = 10)
     return xr.Dataset({"output": ((), largest)})
 
 
+@releases_gil
 def compared(network: str, n: int, **options) -> xr.Dataset:
     r"""A heatmap column, without what is not compared, for one of the networks of the comparison.
 

@@ -10,6 +10,7 @@ import xarray as xr
 from scipy.ndimage import uniform_filter1d
 
 from shallow.data import cyclic
+from shallow.experiments import releases_gil
 from shallow.experiments.cyclic_labels import bumps
 from shallow.experiments.cyclic_labels.runs import EPOCHS, GRID, by_cluster, hinge, start
 from shallow.nets import TwoLayer
@@ -20,9 +21,16 @@ POOR = {"poor(5,1)": (5,), "poor(2,1)": (2,), "two_rightmost": (4, 5)}
 FINE, COARSE = 20, 500  # epochs between the records of the gradient and of the pulls
 
 
+@releases_gil
 def anatomy(
-    seed: int, *, design: str, step: float = 0.001, agop: float = 0.0, n: int = 50, width: int = 512, epochs: int =
-    EPOCHS
+    seed: int,
+    *,
+    design: str,
+    step: float = 0.001,
+    agop: float = 0.0,
+    n: int = 50,
+    width: int = 512,
+    epochs: int = EPOCHS,
 ) -> xr.Dataset:
     """One run taken apart, P = 3, base 7.
 

@@ -13,6 +13,7 @@ from scipy.ndimage import uniform_filter1d
 
 from shallow import nets, stats
 from shallow.data import cyclic
+from shallow.experiments import releases_gil
 from shallow.experiments.cyclic_labels.runs import EPOCHS
 from shallow.kernels import empirical
 from shallow.train import univariate
@@ -22,6 +23,7 @@ EVERY, WINDOW = 20, 20
 NUMBERS = np.arange(1, MODES + 1)
 
 
+@releases_gil
 def track(
     seed: int, *, design: str = "iid", step: float = 0.001, width: int = 512, n: int = 50, base: int = 7,
     epochs: int = EPOCHS,
@@ -96,6 +98,7 @@ def _pace(beta: np.ndarray, n: int) -> dict[str, tuple]:
     }
 
 
+@releases_gil
 def summary(seed: int, **options) -> xr.Dataset:
     r"""One run of :func:`track` without its curves, which is what records keep.
 

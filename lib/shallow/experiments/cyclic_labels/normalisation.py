@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 
 from shallow import nets, stats
 from shallow.data import cyclic
+from shallow.experiments import releases_gil
 from shallow.experiments.cyclic_labels import ensembles, heatmaps
 from shallow.experiments.cyclic_labels.runs import EPOCHS, GRID
 from shallow.kernels import empirical
@@ -24,6 +25,7 @@ AFTER = 1000  # instability is judged on the records after this epoch
 NEAR = 1 / 4  # of a cluster width: what counts as near a label boundary
 
 
+@releases_gil
 def reduced(
     n: int, seed: int, form: str, *, width: int = 512, base: int = 0, epochs: int = EPOCHS, every: int = 100
 ) -> xr.Dataset:
@@ -85,6 +87,7 @@ def identity(n: int, seed: int, *, step: float = STEP, epochs: int = 100, width:
     return float(np.abs(mean.predictions[-1] - total.predictions[-1]).max())
 
 
+@releases_gil
 def active_terms(
     n: int, step: float, seed: int, *, width: int = 512, base: int = 7, epochs: int = EPOCHS
 ) -> xr.Dataset:
@@ -167,6 +170,7 @@ def at_equal_loss(ensemble: xr.Dataset, level: float) -> xr.DataArray:
     return ensemble.gram.isel(epoch=first).isel(n=np.flatnonzero(reached))
 
 
+@releases_gil
 def equal_budget(n: int, base: int, form: str, **options) -> xr.Dataset:
     r"""The ensemble with as many epochs as make step x n x epochs equal to that of the sum at n = 50, 20,000 epochs.
 

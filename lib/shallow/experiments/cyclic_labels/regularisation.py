@@ -11,6 +11,7 @@ import xarray as xr
 
 from shallow import nets, stats
 from shallow.data import cyclic
+from shallow.experiments import releases_gil
 from shallow.experiments.cyclic_labels import bumps, runs
 from shallow.nets import TwoLayer
 from shallow.train import oracle, univariate
@@ -39,6 +40,7 @@ def step_gradient(network: TwoLayer, x: np.ndarray, y: np.ndarray, agop: float =
     return {name: (getattr(network, name) - getattr(after, name)).ravel() for name in ("W", "b", "v")}
 
 
+@releases_gil
 def penalty_identities(seed: int, *, width: int, agop: float, n: int = 50, step: float = 0.001) -> xr.Dataset:
     """Largest deviations from automatic differentiation, relative to the largest true value (or 1).
 
@@ -106,6 +108,7 @@ def _gradient_deviations(network: TwoLayer, x: np.ndarray, y: np.ndarray, agop: 
     }
 
 
+@releases_gil
 def penalty_share(seed: int, n: int, *, agop: float, width: int = 512, step: float = 0.001) -> xr.Dataset:
     r"""How strong the penalty is beside the hinge: the ratio of the norms of their gradients.
 
@@ -124,6 +127,7 @@ def penalty_share(seed: int, n: int, *, agop: float, width: int = 512, step: flo
     return xr.Dataset({"share": ("epoch", shares)}, {"epoch": [0, 1000]})
 
 
+@releases_gil
 def after_zero(
     seed: int, *, step: float, agop: float, n: int = 50, width: int = 512, epochs: int = 50_000
 ) -> xr.Dataset:
@@ -166,6 +170,7 @@ def _scalars(values: dict[str, float]) -> xr.Dataset:
     return xr.Dataset({name: ((), float(value)) for name, value in values.items()})
 
 
+@releases_gil
 def continued(
     seed: int, *, step: float, agop: float, n: int = 50, width: int = 512, epochs: int = runs.EPOCHS
 ) -> xr.Dataset:
@@ -188,6 +193,7 @@ def continued(
     return xr.Dataset({name: ("epoch", row) for name, row in zip(names, data, strict=True)}, {"epoch": records})
 
 
+@releases_gil
 def decayed(seed: int, *, design: str, step: float, decay: float) -> xr.Dataset:
     """The bump of a run with weight decay (see :func:`bumps.slow`), and its last losses and error, all as numbers."""
     trained = runs.run(seed, design=design, step=step, decay=decay)

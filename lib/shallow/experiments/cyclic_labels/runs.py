@@ -7,6 +7,7 @@ import xarray as xr
 
 from shallow import nets
 from shallow.data import cyclic
+from shallow.experiments import releases_gil
 from shallow.nets import TwoLayer
 from shallow.train import univariate
 
@@ -37,6 +38,7 @@ def by_cluster(values: np.ndarray, periods: int = 3) -> np.ndarray:
     return np.stack([values[..., cluster == c].mean(axis=-1) for c in range(2 * periods)], axis=-1)
 
 
+@releases_gil
 def run(
     seed: int,
     *,

@@ -6,6 +6,7 @@ import xarray as xr
 
 from shallow import nets
 from shallow.data import cyclic
+from shallow.experiments import releases_gil
 from shallow.experiments.cyclic_labels import bumps
 from shallow.experiments.cyclic_labels.runs import EPOCHS, run
 from shallow.kernels import empirical
@@ -13,6 +14,7 @@ from shallow.kernels import empirical
 STEP = 0.001
 
 
+@releases_gil
 def refined(seed: int, design: str, refinement: int, *, n: int = 50, width: int = 512) -> xr.Dataset:
     r"""Bump and spike of one run with step $\eta/k$ and $kT$ epochs, $\eta = 0.001$, k the refinement.
 

@@ -8,12 +8,14 @@ import xarray as xr
 
 from shallow import nets, stats
 from shallow.data import cyclic
+from shallow.experiments import releases_gil
 from shallow.experiments.cyclic_labels import modes
 from shallow.experiments.cyclic_labels.runs import INITIALISATIONS
 from shallow.kernels import empirical
 from shallow.train import oracle, univariate
 
 
+@releases_gil
 def spectrum(
     seed: int, *, width: int = 512, n: int = 50, base: int = 0, design: str = "iid", initial: str = "default",
     shift: float = 0.0, bias: bool = True,
@@ -34,8 +36,8 @@ def spectrum(
     data = {
         "eigenvalues": ("rank", values),
         "labels": ("rank", (sample.y @ vectors) ** 2 / n),
-        "changes": ("mode", modes.sign_changes(vectors[:, :modes.MODES])),
-        "affine": ("mode", affine_share(sample.x, vectors[:, :modes.MODES])),
+        "changes": ("mode", modes.sign_changes(vectors[:, : modes.MODES])),
+        "affine": ("mode", affine_share(sample.x, vectors[:, : modes.MODES])),
         "output_share": ((), np.trace(parts.output) / np.trace(kernel)),
     }
     return xr.Dataset(data, {"rank": np.arange(1, n + 1), "mode": modes.NUMBERS})
@@ -57,6 +59,7 @@ def affine_share(x: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return ((basis.T @ vectors) ** 2).sum(axis=0)
 
 
+@releases_gil
 def early(seed: int, *, design: str = "iid", step: float = 0.001, width: int = 512, n: int = 50) -> xr.Dataset:
     """Share of |g|^2 along each eigenvector over `epoch` (0, 100) and `rank` (1..n), with all of :func:`spectrum`."""
     sample = cyclic.sample(n, base=7, seed=seed, design=design)
@@ -70,6 +73,7 @@ def early(seed: int, *, design: str = "iid", step: float = 0.001, width: int = 5
     )
 
 
+@releases_gil
 def form_errors(width: int, n: int, seed: int) -> xr.Dataset:
     """How far the kernel of a network of the base 0 is from what it should be, relative to its largest entry.
 
@@ -90,6 +94,7 @@ def form_errors(width: int, n: int, seed: int) -> xr.Dataset:
     })  # fmt: skip
 
 
+@releases_gil
 def gradient_errors(epochs: int, seed: int, *, n: int = 50, width: int = 512, step: float = 0.01) -> xr.Dataset:
     r"""What moves the parameters of a network of the base 0 after training.
 

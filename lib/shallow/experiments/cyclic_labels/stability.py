@@ -7,6 +7,7 @@ import xarray as xr
 
 from shallow import nets, stats
 from shallow.data import cyclic
+from shallow.experiments import releases_gil
 from shallow.experiments.cyclic_labels import modes
 from shallow.experiments.cyclic_labels.runs import EPOCHS, GRID
 from shallow.kernels import empirical
@@ -17,6 +18,7 @@ from shallow.train import univariate
 SMALLEST, SHORT = 0.001 / 64, 5000
 
 
+@releases_gil
 def regime(seed: int, *, step: float, width: int, n: int = 50, base: int = 7, epochs: int = EPOCHS) -> xr.Dataset:
     r"""How far the kernel at the last epoch is from that at initialisation; i.i.d. inputs.
 
@@ -54,6 +56,7 @@ def _likeness(network: TwoLayer, other: TwoLayer | None, x: np.ndarray) -> dict[
     }
 
 
+@releases_gil
 def sensitivity(
     seed: int, *, step: float, width: int, n: int = 50, base: int = 7, epochs: int = SHORT, at: int = 1000
 ) -> xr.Dataset:

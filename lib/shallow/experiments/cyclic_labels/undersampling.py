@@ -11,6 +11,7 @@ from scipy.stats import chisquare, poisson
 
 from shallow import stats
 from shallow.data import cyclic
+from shallow.experiments import releases_gil
 from shallow.experiments.cyclic_labels import bumps, runs
 
 POOR = ("poor(5,3)", "poor(5,1)", "poor(2,1)", "two_rightmost")
@@ -133,6 +134,7 @@ def final_errors(trained: xr.Dataset, design: str) -> tuple[np.ndarray, np.ndarr
     return last.error.values, inside
 
 
+@releases_gil
 def spiky(seed: int, *, design: str, step: float) -> xr.Dataset:
     """Spikes of the test loss of one run at records every 20 epochs, and whether the training loss jumps too.
 

@@ -1,0 +1,60 @@
+"""Cells that leave a trace of every call, wait, fail on demand or differ from run to run."""
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+from shallow.experiments import Band, Exact, Recipe
+from threadpoolctl import threadpool_info
+
+
+def _leave_trace(**point) -> None:
+    """Append one line to the file named by PLANTED_TRACE: which cells were computed, and how often."""
+    if trace := os.environ.get("PLANTED_TRACE"):
+        with Path(trace).open("a") as file:
+            file.write(f"{point}\n")
+
+
+def slow(seed: int, *, seconds: float = 0.0) -> xr.Dataset:
+    """Twenty normal numbers, after a while."""
+    _leave_trace(seed=seed)
+    time.sleep(seconds)
+    return xr.Dataset({"value": ("k", np.random.default_rng(seed).standard_normal(20)), "count": ((), seed)})
+
+
+def fragile(seed: int, *, bad: tuple[int, ...] = (2,)) -> xr.Dataset:
+    """Fails for some seeds, unless the environment says that it is mended."""
+    _leave_trace(seed=seed)
+    if seed in bad and "PLANTED_MENDED" not in os.environ:
+        raise ArithmeticError(f"seed {seed} diverged")
+    return xr.Dataset({"value": ((), float(seed))})
+
+
+def chaotic(seed: int, *, shift: float = 0.0) -> xr.Dataset:
+    """Differs at every call, around the same mean."""
+    return xr.Dataset({"value": ("k", shift + np.random.default_rng().standard_normal(50))})
+
+
+def placed(seed: int, *, device: str = "cpu") -> xr.Dataset:
+    """Says where it ran, and with how many compute threads."""
+    threads = max([pool["num_threads"] for pool in threadpool_info()], default=1)
+    return xr.Dataset({"threads": ((), threads), "on_gpu": ((), device != "cpu"), "process": ((), os.getpid())})
+
+
+def fingerprint_of_this_process(function) -> str:
+    """As if every process had code of its own."""
+    return str(os.getpid())
+
+
+SEEDS = list(range(12))
+RECORDS = {
+    "planted/slow": Recipe(slow, {"seed": SEEDS}, {"seconds": 0.2}, "Slow cells"),
+    "planted/quick": Recipe(slow, {"seed": [3, 4, 5]}, {}, "Quick cells"),
+    "planted/fragile": Recipe(fragile, {"seed": SEEDS[:5]}, {}, "One cell fails"),
+    "planted/chaotic": Recipe(chaotic, {"seed": SEEDS}, {}, "Chaotic cells", agreement=Band("seed")),
+    "planted/loose": Recipe(chaotic, {"seed": SEEDS}, {}, "Rounding errors", agreement=Exact(absolute=100.0)),
+    "planted/placed": Recipe(placed, {"seed": SEEDS[:2]}, {}, "Cells with a device"),
+    "planted/pairs": Recipe(slow, {"seed": SEEDS[:4], "seconds": [0.0, 0.01]}, {}, "Two axes"),
+}

@@ -1,0 +1,189 @@
+"""Making records: nothing that is finished is lost or done twice, whatever happens to the processes."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import xarray as xr
+from click.testing import CliRunner, Result
+from planted import cells
+from references import ROOT
+from shallow import paths, recording, records, sweep
+from shallow.__main__ import main
+
+
+@pytest.fixture
+def planted(tmp_path, monkeypatch):
+    """The planted recipes over an empty folder of records, in this process and in those that it starts."""
+    monkeypatch.setattr(paths, "RECORDS", tmp_path)
+    monkeypatch.setattr(records, "recipes", lambda: cells.RECORDS)
+    where = {"SHALLOW_RECORDS": str(tmp_path), "PLANTED_TRACE": str(tmp_path / "trace")}
+    for name, value in (where | {"PYTHONPATH": str(ROOT / "tests"), "OMP_NUM_THREADS": "1"}).items():
+        monkeypatch.setenv(name, value)
+    return tmp_path
+
+
+def run(*arguments) -> Result:
+    """One call of the command line in this process; standard output and error apart."""
+    return CliRunner().invoke(main, [*map(str, arguments)], prog_name="python -m shallow")
+
+
+def finished(folder: Path) -> list[Path]:
+    """The files of all finished cells."""
+    return list(folder.rglob("*.cell"))
+
+
+def computed(folder: Path) -> list[str]:
+    """One line for every cell that was begun."""
+    return (folder / "trace").read_text().splitlines() if (folder / "trace").exists() else []
+
+
+def started(folder: Path, *arguments: str) -> subprocess.Popen:
+    """A recording in a process, with three finished cells or more; the leader of a process group of its own."""
+    command = [sys.executable, "-m", "planted", *arguments]
+    process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while len(finished(folder)) < 3:
+        assert process.poll() is None and time.monotonic() < deadline, process.stderr.read()
+        time.sleep(0.02)
+    return process
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_recording_goes_on_where_it_stopped(planted, sent):
+    """kill -9 of the whole group, or Ctrl-C: no finished cell is lost or computed again, and the result is the same."""
+    process = started(planted, "record", "planted/slow", "--jobs", "2")
+    os.killpg(process.pid, sent)
+    process.wait(30)
+    kept = len(finished(planted))
+    assert 3 <= kept < 12
+    assert process.returncode == (130 if sent == signal.SIGINT else -signal.SIGKILL)
+    if sent == signal.SIGINT:
+        assert b"interrupted; the same command goes on where it stopped" in process.stderr.read()
+    begun = len(computed(planted))
+    again = run("record", "planted/slow", "--jobs", 2)
+    assert again.exit_code == 0 and f"12 cells, {kept} of them kept" in again.stdout
+    assert len(computed(planted)) - begun == 12 - kept
+    assert run("verify", "planted/slow", "--cells", 12).stdout == "planted/slow: 12 of 12 cells agree\n"
+    assert not finished(planted)
+
+
+def test_two_recordings_of_the_same_thing_leave_one_whole_record(planted):
+    processes = [started(planted, "record", "planted/slow", "--jobs", "1") for _ in range(2)]
+    assert [process.wait(60) for process in processes] == [0, 0]
+    checked = run("verify", "planted/slow", "--cells", 12)
+    assert checked.exit_code == 0, checked.stderr
+    assert [file.name for file in planted.rglob("*") if file.suffix in (".part", ".cell")] == []
+
+
+def test_a_cell_that_fails_is_reported_and_the_exit_status_says_so(planted, monkeypatch):
+    result = run("record", "planted/fragile", "planted/quick")
+    assert result.exit_code == 1
+    assert "planted/fragile: 1 of 5 cells failed:\n  seed=2: ArithmeticError: seed 2 diverged" in result.stderr
+    assert "planted/quick: 3 cells" in result.stdout and "0.01 MB" in result.stdout  # the next one is made all the same
+    assert len(finished(planted)) == 4
+    monkeypatch.setenv("PLANTED_MENDED", "1")
+    assert run("record", "planted/fragile", "--jobs", 1).exit_code == 0
+    assert computed(planted).count("{'seed': 2}") == 2 and computed(planted).count("{'seed': 1}") == 1
+
+
+def test_a_failed_write_of_the_record_keeps_the_cells(planted, monkeypatch):
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(xr.Dataset, "to_netcdf", full)
+        with pytest.raises(OSError, match="No space left"):
+            recording.make("planted/quick", jobs=1)
+    assert "missing" in records.state("planted/quick")
+    assert recording.plan("planted/quick").kept == 3
+    recording.make("planted/quick", jobs=1)
+    assert records.state("planted/quick") == "fresh" and len(computed(planted)) == 3
+
+
+def test_a_fresh_record_is_left_alone_unless_asked(planted):
+    for options, begun in (([], 3), ([], 3), (["--anew"], 6)):
+        assert run("record", "planted/quick", "--jobs", 1, *options).exit_code == 0
+        assert len(computed(planted)) == begun
+
+
+def test_some_seeds_now_the_rest_later(planted):
+    assert recording.make("planted/slow", seeds=2, jobs=2) is None
+    assert "missing" in records.state("planted/slow")
+    assert recording.plan("planted/slow") == recording.Plan(12, 2, None)
+    assert recording.plan("planted/slow", seeds=3) == recording.Plan(3, 2, None)
+    recording.make("planted/slow", jobs=2)
+    assert len(computed(planted)) == 12
+
+
+@pytest.mark.parametrize("count", [0, 13])
+def test_an_impossible_number_of_seeds_is_refused(planted, count):
+    with pytest.raises(ValueError, match=rf"seeds must be in 1..12 \(values of 'seed'\), got {count}"):
+        recording.make("planted/slow", seeds=count)
+
+
+def test_a_device_reaches_the_cell_and_the_manifest(planted):
+    recording.make("planted/placed", device="meta", jobs=1)
+    assert records.load("planted/placed").on_gpu.all()
+    assert records.manifest("planted/placed")["device"] == "meta"
+    with pytest.raises(ValueError, match="device must not be given: slow of record 'planted/quick'"):
+        recording.make("planted/quick", device="cuda")
+
+
+def test_a_dry_run_computes_nothing_and_says_what_it_would_cost(planted):
+    unknown = run("record", "planted/slow", "--dry-run")
+    assert unknown.stdout == "planted/slow: 12 cells, 0 of them kept; expected cost unknown, never recorded\n"
+    assert not computed(planted)
+    run("record", "planted/slow", "--jobs", 2)
+    known = run("record", "planted/slow", "--dry-run", "--anew", "--jobs", 2)
+    cost = re.search(
+        r"12 cells, 0 of them kept; expected cost (\S+) s of computing, (\S+) s with 2 at a time", known.stdout
+    )
+    assert float(cost[1]) >= 2.4 and abs(float(cost[1]) / 2 - float(cost[2])) < 0.11
+    assert len(computed(planted)) == 12
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["record"], "name a record, or say --all"),
+        (["record", "planted/none"], "unknown record 'planted/none'"),
+        (["record", "planted/quick", "--jobs", "0"], "Invalid value for '--jobs'"),
+        (["record", "planted/quick", "--seeds", "9"], "seeds must be in 1..3"),
+        (["record", "planted/quick", "--device", "cuda"], "device must not be given"),
+        (["verify", "planted/none"], "unknown record 'planted/none'"),
+    ],
+)
+def test_a_bad_command_is_refused_by_name(planted, arguments, says):
+    result = run(*arguments)
+    assert result.exit_code in (1, 2) and says in result.stderr and isinstance(result.exception, SystemExit)
+
+
+def test_help_list_and_verify_speak_plainly(planted):
+    for command in ("record", "verify", "list"):
+        assert run(command, "--help").stdout.startswith(f"Usage: python -m shallow {command}")
+    run("record", "planted/quick", "--jobs", 1)
+    listed = run("list").stdout
+    assert "planted/quick" in listed and "fresh      3 cells" in listed and "Quick cells" in listed
+    assert "record 'planted/slow' is missing; make it by: python -m shallow record planted/slow" in listed
+    checked = run("verify", "planted/quick", "planted/slow")
+    assert checked.exit_code == 1
+    assert checked.stdout == "planted/quick: 1 of 3 cells agree\n" and "planted/slow' is missing" in checked.stderr
+
+
+def test_verify_says_when_a_record_is_stale(planted, monkeypatch):
+    run("record", "planted/quick", "--jobs", 1)
+    monkeypatch.setattr(records, "is_stale", lambda name: True)
+    assert run("verify", "planted/quick").stdout.endswith("agree; STALE: its code has changed since\n")
+
+
+def test_a_sweep_error_names_every_failed_cell():
+    failures = [sweep.Failure({"seed": s, "n": 5}, "ValueError: no", "Traceback") for s in (1, 2)]
+    assert str(sweep.SweepError(failures, 9)).startswith(
+        "2 of 9 cells failed:\n  seed=1, n=5: ValueError: no\n  seed=2, n=5: ValueError: no"
+    )
