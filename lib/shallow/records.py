@@ -20,7 +20,7 @@ import xarray as xr
 from shallow import fingerprint, paths, stats
 from shallow.experiments import Recipe
 
-CHAPTERS = ("cyclic_labels",)
+CHAPTERS = ("cyclic_labels", "heavy_tails")
 
 
 class RecordError(RuntimeError):
