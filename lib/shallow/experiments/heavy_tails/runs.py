@@ -1,4 +1,4 @@
-r"""A student and its data, the readings of the document's text and code, and what the chapter measures after some steps.
+r"""A student and its data, the readings of the document's text and code, and what is measured after some steps.
 
 The document's text and its authors' public code differ in ways that change results; each difference is run both ways:
 
@@ -144,7 +144,7 @@ def steps(
     device: str = "cpu",
     **setting,
 ) -> xr.Dataset:
-    """:func:`measure` after `steps` steps, or at each of `records` (dimension step); rate 0 leaves the student as it is.
+    """:func:`measure` after `steps` steps, or at each of `records` (dimension step); rate 0 keeps the student as it is.
 
     Also `loss` (time): that of the first stage before every step, with the factor of the rule.
     """
