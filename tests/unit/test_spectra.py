@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from shallow.spectra import esd, marchenko_pastur, modes, overlaps, rank_one, shapes, tail_laws, tails
+from shallow.spectra import esd, marchenko_pastur, modes, overlaps, rank_one, row_profile, shapes, tail_laws, tails
 
 W, VALUES = np.arange(12.0).reshape(4, 3) ** 2, np.arange(1.0, 11)
 NAN = np.array([1.0, np.nan, 3.0])
@@ -38,6 +38,15 @@ def bad_calls():
     yield "variance", lambda: rank_one.threshold(4, 3, -1.0)
     yield "h", lambda: rank_one.spike(1.0, 0, 3)
     yield "eigenvalue", lambda: rank_one.strength(-1.0, 4, 3)
+    for bad in (np.zeros(3), NAN, W, np.array([])):
+        yield "variances", lambda bad=bad: row_profile.RowProfile(bad, 1)
+    for d in (0, 11, 2.0):
+        yield "d", lambda d=d: row_profile.RowProfile(VALUES, d)
+    for spread in (-1.0, np.nan):
+        yield "spread", lambda spread=spread: row_profile.RowProfile.log_normal(4, 3, spread)
+    yield "h", lambda: row_profile.RowProfile.log_normal(0, 3, 1.0)
+    yield "d", lambda: row_profile.fit_log_normal(VALUES, 3, 4)
+    yield "values", lambda: row_profile.fit_log_normal(NAN, 4, 3)
     yield "first", lambda: overlaps.overlap(2 * np.eye(3), np.eye(3))
     yield "second", lambda: overlaps.overlap(np.eye(3), np.zeros(3))
     yield "first and second", lambda: overlaps.overlap(np.eye(3), np.eye(4))

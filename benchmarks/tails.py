@@ -1,0 +1,158 @@
+"""Power-law fits and spectra beside what a reader would otherwise use.
+
+Each method of `FITS` takes a sample and returns `run()`, which chooses the cut with the smallest Kolmogorov-Smirnov
+distance and returns (alpha, xmin, distance).  Each method of `SPECTRA` takes a matrix and a number of threads and
+returns `run()`, which returns all eigenvalues of W^T W in descending order.  `measure` times all of them side by side.
+"""
+
+import time
+
+import numba
+import numpy as np
+import torch
+from shallow.spectra import esd, rank_one, tails
+from shallow.spectra.marchenko_pastur import MarchenkoPastur
+from shallow.stats import stream
+from threadpoolctl import threadpool_limits
+
+SIZE = 4000
+SHAPE = (1500, 1000)  # of the document's base setting
+
+
+def samples():
+    """Samples for the fits: one that is a power law, and two that are none."""
+    rng = stream("benchmark", "tails")
+    law = MarchenkoPastur(3 * SIZE // 2, SIZE)
+    return {
+        "Pareto": np.exp(rng.standard_exponential(SIZE) / 1.5),
+        "exponential": rng.exponential(size=SIZE),
+        "Marchenko-Pastur": law.quantile(rng.uniform(size=SIZE)),
+    }
+
+
+def matrices():
+    """Matrices for the spectra: at random, with a spike, and with one that hides the bulk from the Gram matrix."""
+    rng, theta = stream("benchmark", "spectrum"), rank_one.threshold(*SHAPE)
+    W = rng.standard_normal(SHAPE)
+    spike = np.outer(*(vector / np.linalg.norm(vector) for vector in map(rng.standard_normal, SHAPE)))
+    return {"random": W, "spike": W + 10 * theta * spike, "large spike": W + 1e5 * theta * spike}
+
+
+def package(x):
+    """`powerlaw`, without its ceiling of 3 on the exponent."""
+    import powerlaw
+
+    def run():
+        fit = powerlaw.Fit(x, verbose=0, parameter_ranges={"alpha": [1, None]})
+        return fit.alpha, fit.xmin, fit.D
+
+    return run
+
+
+def vectorised(x):
+    """NumPy over the tail, a Python loop over the cuts."""
+
+    def run():
+        values, best = np.sort(x), (np.inf,)
+        logs = np.log(values)
+        for i in range(len(x) - 2):
+            tail = logs[i:] - logs[i]
+            alpha = 1 + 1 / tail.mean()
+            distance = np.abs(1 - np.exp((1 - alpha) * tail) - np.arange(len(tail)) / len(tail)).max()
+            best = min(best, (distance, alpha, values[i]))
+        return best[1], best[2], best[0]
+
+    return run
+
+
+@numba.njit(cache=True, nogil=True)
+def _every_term(logs):
+    best, at, slope = np.inf, 0, 0.0
+    total = logs.sum()
+    for i in range(logs.size - 2):
+        m = logs.size - i
+        decay = m / (total - m * logs[i])
+        distance = 0.0
+        for j in range(m):
+            distance = max(distance, abs(1.0 - np.exp(-decay * (logs[i + j] - logs[i])) - j / m))
+        if distance < best:
+            best, at, slope = distance, i, decay
+        total -= logs[i]
+    return 1 + slope, at, best
+
+
+def compiled(x):
+    """Every cut and every term, compiled."""
+
+    def run():
+        values = np.sort(x)
+        alpha, at, distance = _every_term(np.log(values))
+        return alpha, values[at], distance
+
+    return run
+
+
+def bounds(x):
+    """The fit of this book."""
+
+    def run():
+        fit = tails.power_law(x)
+        return fit.alpha, fit.xmin, fit.distance
+
+    return run
+
+
+def numpy_decomposition(W, threads):
+    """All of the decomposition, as `np.linalg.svd(W)` without options."""
+    return lambda: np.linalg.svd(W)[1] ** 2
+
+
+def numpy_values(W, threads):
+    """Singular values only."""
+    return lambda: np.linalg.svd(W, compute_uv=False) ** 2
+
+
+def torch_values(W, threads):
+    """Singular values only, by PyTorch in float64."""
+    torch.set_num_threads(threads)
+    return lambda: (torch.linalg.svdvals(torch.from_numpy(W)) ** 2).numpy()
+
+
+def certified(W, threads):
+    """The eigenvalues of this book."""
+    return lambda: esd.eigenvalues(W)
+
+
+FITS = {"powerlaw": package, "NumPy": vectorised, "numba": compiled, "bounds": bounds}
+SPECTRA = {
+    "NumPy svd": numpy_decomposition,
+    "NumPy svd, values only": numpy_values,
+    "PyTorch svdvals": torch_values,
+    "certified Gram matrix": certified,
+}
+
+
+def measure(rounds: int = 5, threads: int = 1) -> list[dict]:
+    """Milliseconds of every method on every input, as rows with method, input and one time per round.
+
+    The first call of a method compiles, is checked against the others and is not counted.  A round times each method
+    once, so that a disturbance hits all alike; 10 s a round.
+    """
+    rows, runs = [], []
+    with threadpool_limits(threads):
+        for table, inputs, arguments in ((FITS, samples(), ()), (SPECTRA, matrices(), (threads,))):
+            for name, given in inputs.items():
+                wanted = None
+                for method, make in table.items():
+                    run = make(given, *arguments)
+                    found = np.array(run())
+                    wanted = found if wanted is None else wanted
+                    assert np.abs(found / wanted - 1).max() < 1e-6, (method, name)
+                    rows.append({"method": method, "input": name, "times": []})
+                    runs.append(run)
+        for _ in range(rounds):
+            for row, run in zip(rows, runs):
+                began = time.perf_counter()
+                run()
+                row["times"].append(round((time.perf_counter() - began) * 1e3, 3))
+    return rows
