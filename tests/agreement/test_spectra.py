@@ -53,6 +53,7 @@ def test_rank_deficient_and_zero_matrices_have_their_zeros():
     values = esd.eigenvalues(low)
     assert values[2] > 1 and (values[3:] >= 0).all() and values[3] < 1e-25 * values[0]
     assert not esd.eigenvalues(np.zeros((4, 3))).any()
+    assert not esd.top(np.zeros((40, 30))).s.any()
 
 
 @pytest.mark.parametrize(("h", "d"), [(90, 60), (60, 90)])

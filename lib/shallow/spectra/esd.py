@@ -140,7 +140,7 @@ def top(W: np.ndarray, k: int = 1, start: np.ndarray | None = None) -> Triplets:
     start = np.ones(short) if start is None else np.asarray(start, dtype=np.float64)
     if start.shape != (short,) or not np.isfinite(start).all() or not start.any():
         raise ValueError(f"start must be a finite vector of length {short} that is not zero, got shape {start.shape}")
-    if 10 * k > short:
+    if 10 * k > short or not W.any():
         return Triplets(*(part[..., :k] for part in singular_vectors(W)))
     U, s, Vt = svds(W, k=k, v0=start)
     order = np.argsort(s)[::-1]

@@ -80,7 +80,7 @@ def hill(values: np.ndarray) -> float:
     values = ascending(values, least=2)
     logs = _logs(values[len(values) // 2 :])
     if logs[0] == logs[-1] or np.isinf(logs[0]):
-        raise ValueError(f"the upper half of values must be positive and not constant, got {values[len(values) // 2]}")
+        raise ValueError(f"values must be positive and not constant in the upper half, got {values[len(values) // 2]}")
     return float(1 + 1 / (logs - logs[0]).mean())
 
 
