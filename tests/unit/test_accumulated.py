@@ -1,5 +1,7 @@
 """Bad input to the trainer of deep networks, and what becomes of its checkpoint when writing or reading fails."""
 
+import os
+
 import numpy as np
 import pytest
 import torch
@@ -69,22 +71,25 @@ def test_broken_checkpoint_is_named(tmp_path, content):
         train(checkpoint=path)
 
 
-def test_failure_while_writing_leaves_the_last_checkpoint_whole(tmp_path, monkeypatch):
-    path, save, written = tmp_path / "run.pt", torch.save, []
+@pytest.mark.parametrize("where", ["torch.save", "os.replace"])
+def test_failure_while_writing_leaves_the_last_checkpoint_whole(tmp_path, monkeypatch, where):
+    path, calls = tmp_path / "run.pt", []
+    original = {"torch.save": torch.save, "os.replace": os.replace}[where]
 
-    def fails_at_the_second(state, target):
-        save(state, target)
-        written.append(len(state["losses"]))
-        if len(written) == 2:
+    def fails_at_the_second(content, target):
+        calls.append(target)
+        if len(calls) != 2:
+            return original(content, target)
+        if where == "torch.save":
             target.write_bytes(b"half of it")
-            raise OSError("no space left on device")
+        raise OSError("no space left on device")
 
-    monkeypatch.setattr(torch, "save", fails_at_the_second)
+    monkeypatch.setattr(where, fails_at_the_second)
     with pytest.raises(OSError, match="no space"):
         train(checkpoint=path)
     assert list(tmp_path.iterdir()) == [path]
     resumed = train(checkpoint=path)
-    assert written == [1, 2, 2]  # the first step was not done again
+    assert len(calls) == 3  # the first step was not done again
     assert np.array_equal(resumed.loss, train().loss)
 
 

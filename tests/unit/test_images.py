@@ -1,7 +1,8 @@
 """Loaders of images on small files in their real formats, parts of a data set, scaling, and bad input."""
 
+import socket
+import time
 from types import SimpleNamespace
-from urllib.error import URLError
 
 import numpy as np
 import pytest
@@ -97,12 +98,17 @@ def test_rows_of_openml_become_images(monkeypatch, tmp_path, name, remote, side,
     assert same(found, expected) and in_layout(found)
 
 
-def test_without_network_the_message_says_what_to_do(monkeypatch):
-    def fetch(*_, **__):
-        raise URLError("no route to host")
+@pytest.mark.filterwarnings("ignore:A network error occurred")
+def test_without_network_the_message_says_what_to_do(monkeypatch, tmp_path):
+    def connect(*_, **__):
+        raise OSError("network is unreachable")
 
-    monkeypatch.setattr(images, "fetch_openml", fetch)
-    with pytest.raises(ConnectionError, match=r"mnist.*no route to host.*path=.*mnist\.npz.*SHALLOW_DATA"):
+    monkeypatch.setattr(socket, "getaddrinfo", connect)
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)  # scikit-learn waits before it tries again
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))  # its empty cache
+    for variable in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(ConnectionError, match=r"mnist.*network is unreachable.*path=.*mnist\.npz.*SHALLOW_DATA"):
         images.load("mnist")
 
 

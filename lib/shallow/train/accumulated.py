@@ -105,8 +105,9 @@ def train(
 
     Source: "From Spikes to Heavy Tails", Section 5.3 and Appendix F.6 ($\eta = 0.01$, 10 steps).
 
-    Cost: steps + 1/3 gradients, see :func:`gradient`.  A checkpoint takes the space of the measures and
-    three times that of the weights.
+    Cost: steps + 1/3 gradients, see :func:`gradient`.  With 100 images of 32 x 32 per micro-batch it takes 1.0 GB
+    for VGG11 and 1.4 GB for ResNet18; each further image in it takes about 2 MB and 5 MB.  A checkpoint takes the
+    space of the measures and three times that of the weights.
     """
     records = _check_options(step, steps, records, micro_batch)
     images, labels = _check_data(x, y, network)
