@@ -143,7 +143,7 @@ def test_the_table_of_the_book_ends_with_totals(planted, changed):
 
 
 def test_unknown_chapter_is_refused():
-    with pytest.raises(ValueError, match="chapter must be one of cyclic_labels, got 'unwritten'"):
+    with pytest.raises(ValueError, match="chapter must be one of .*cyclic_labels.*, got 'unwritten'"):
         provenance.table("unwritten")
 
 
@@ -160,8 +160,9 @@ def test_rules_of_comparison_in_words(agreement, says):
 
 
 def unused(folder):
-    """Recorded runs that no chapter of a folder loads."""
-    return set(records.recipes()) - set(provenance.uses(folder))
+    """Recorded runs that no chapter of a folder loads although their own chapter is written."""
+    written = {name for name in records.recipes() if (folder / f"{name.split('/')[0]}.md").exists()}
+    return written - set(provenance.uses(folder))
 
 
 def test_every_recorded_run_is_used_in_the_book():
