@@ -152,11 +152,13 @@ def test_samples_of_one_seed_are_nested_and_share_their_errors():
 
 
 def test_teachers_of_several_directions():
-    one, three = (single_index.random_teacher(stream("several"), 8, indices=k) for k in (1, 3))
-    assert np.abs(one.directions[0] - three.directions[0]).max() < 1e-14
-    assert np.abs(three.directions @ three.directions.T - np.eye(3)).max() < 1e-14
-    first = stream("several").standard_normal(8)
-    assert np.abs(one.directions[0] - first / np.linalg.norm(first)).max() < 1e-14
+    for seed in range(8):
+        one, three = (single_index.random_teacher(stream("several", seed), 8, indices=k) for k in (1, 3))
+        drawn = stream("several", seed).standard_normal((3, 8))
+        assert np.abs(one.directions[0] - drawn[0] / np.linalg.norm(drawn[0])).max() < 1e-14
+        assert np.abs(one.directions[0] - three.directions[0]).max() < 1e-14
+        assert np.abs(three.directions @ three.directions.T - np.eye(3)).max() < 1e-14
+        assert (np.einsum("kd,kd->k", three.directions, drawn) > 0).all()
     x = rng().standard_normal((5, 8))
     z = x @ three.directions.T
     assert three(x) == pytest.approx(np.log1p(np.exp(z)).sum(axis=1))

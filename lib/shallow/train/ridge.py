@@ -4,8 +4,9 @@ On n hold-out points with features Z (n, h) the output weights are (Kothapalli e
 
 .. math:: \hat a = \arg\min_a \tfrac1n |y - Z a|^2 + \mu |a|^2 = (Z^\top Z + \mu n I)^{-1} Z^\top y .
 
-Everything after the features is in float64 and by Cholesky factors.  The document's code inverts in float32: where the
-ridge is small against the largest eigenvalue, its losses carry the rounding error of that inverse.
+Everything after the features is in float64 and by Cholesky factors.  The document's code inverts in float32, which in
+its base setting moves its losses in the seventh digit at initialisation and in the fifth after large steps; its n x n
+sums for the kernel target alignment, also in float32, move that in the fourth digit.
 """
 
 from __future__ import annotations
