@@ -1,7 +1,8 @@
-"""Time the trainers side by side and write `benchmarks/univariate.json`:  python -m benchmarks [--rounds 7]
+"""Time the book's methods side by side:  python -m benchmarks [SUITE ...] [--rounds 7]
 
-One process per number of threads is confined to that many processors before it loads anything.  Every round times each
-method once for every size, so that a disturbance hits all methods alike; the page `book/speed.md` shows medians.
+A suite is written to `benchmarks/SUITE.json`, and the page `book/speed.md` shows medians.  One process per number of
+threads is confined to that many processors before it loads anything.  Every round times each method once for every
+size, so that a disturbance hits all methods alike; the first round compiles and is not counted.
 """
 
 import argparse
@@ -9,20 +10,23 @@ import json
 import multiprocessing
 from pathlib import Path
 
-from benchmarks import timing, univariate
+from benchmarks import timing
 
 THREADS = (1, 2)
 SIZES = [(50, 128), (105, 128), (105, 512), (200, 512)]
 FIELDS = ("method", "dtype", "n", "m", "threads")
-OUTPUT = Path(__file__).with_name("univariate.json")
 
 
-def main() -> None:
-    """Run all rounds; the first one compiles and is not counted."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.partition(":")[0])
-    parser.add_argument("--rounds", type=int, default=7)
-    rounds = parser.parse_args().rounds
-    found = timing.environment() | {"networks": timing.NETWORKS, "rounds": rounds}
+def pools() -> dict[int, multiprocessing.pool.Pool]:
+    """A process of its own for every number of threads."""
+    spawn = multiprocessing.get_context("spawn")
+    return {threads: spawn.Pool(1, timing.confine, (threads,)) for threads in THREADS}
+
+
+def univariate(rounds: int) -> dict:
+    """Training on a line: microseconds per epoch and network."""
+    from benchmarks import univariate
+
     keys = [
         (method, dtype, n, m, threads)
         for threads in THREADS
@@ -30,17 +34,40 @@ def main() -> None:
         for method, (_, dtypes, _) in univariate.METHODS.items()
         for dtype in dtypes
     ]
-    times = {key: [] for key in keys}
-    spawn = multiprocessing.get_context("spawn")
-    pools = {threads: spawn.Pool(1, timing.confine, (threads,)) for threads in THREADS}
+    times, workers = {key: [] for key in keys}, pools()
     for number in range(rounds + 1):
         for key in keys:
-            value = pools[key[-1]].apply(timing.seconds, key)
+            value = workers[key[-1]].apply(timing.seconds, key)
             if number and value is not None:
                 times[key].append(round(value * 1e6, 4))
         print(f"round {number} of {rounds}", flush=True)
-    found["microseconds"] = [dict(zip(FIELDS, key, strict=True)) | {"times": t} for key, t in times.items() if t]
-    OUTPUT.write_text(json.dumps(found, indent=1) + "\n")
+    rows = [dict(zip(FIELDS, key, strict=True)) | {"times": t} for key, t in times.items() if t]
+    return {"networks": timing.NETWORKS, "microseconds": rows}
+
+
+def heavy_tails(rounds: int) -> dict:
+    """A step on the first layer, fits of a power law, and spectra: milliseconds."""
+    from benchmarks import first_layer, tails
+
+    workers = pools()
+    steps = [row for threads, worker in workers.items() for row in worker.apply(first_layer.measure, (rounds, threads))]
+    return {"steps": steps, "fits and spectra": workers[1].apply(tails.measure, (rounds, 1))}
+
+
+SUITES = {"univariate": univariate, "heavy_tails": heavy_tails}
+
+
+def main() -> None:
+    """Run the chosen suites, all by default."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.partition(":")[0])
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=", ".join(SUITES))
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    for name in options.suites or SUITES:
+        if name not in SUITES:
+            parser.error(f"unknown suite {name!r}; there are {', '.join(SUITES)}")
+        found = timing.environment() | {"rounds": options.rounds} | SUITES[name](options.rounds)
+        Path(__file__).with_name(f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@ trains from the start with learning rate `RATE` and returns the weights; the bou
 step and nothing else, and returns None.
 """
 
+import time
+
+import numpy as np
 import torch
 from shallow import nets
 from shallow.data import single_index
@@ -89,3 +92,29 @@ METHODS = {
     "by hand": (by_hand, ("float32", "float64")),
     "two products": (two_products, ("float32", "float64")),
 }
+
+
+def measure(rounds: int, threads: int, steps: int = 5) -> list[dict]:
+    """Milliseconds of a step by method, optimizer and number of points in single precision, one time per round.
+
+    The first run of a method is checked against the others and not counted.  A round times each method once, so that a
+    disturbance hits all alike.
+    """
+    rows, runs = [], []
+    for n, d, h in SIZES:
+        given = problem(n, d, h)
+        for optimizer in OPTIMIZERS:
+            weights = []
+            for name, (make, _) in METHODS.items():
+                run = make(given, optimizer, "float32", threads)
+                found = run(steps)
+                weights += [] if found is None else [found]
+                rows.append({"method": name, "optimizer": optimizer, "n": n, "threads": threads, "times": []})
+                runs.append(run)
+            assert np.abs(weights[0] - weights[1]).max() < 1e-3 * RATE * steps + 1e-4, (optimizer, n)
+    for _ in range(rounds):
+        for row, run in zip(rows, runs):
+            began = time.perf_counter()
+            run(steps)
+            row["times"].append(round((time.perf_counter() - began) / steps * 1e3, 2))
+    return rows

@@ -6,7 +6,6 @@ import os
 import platform
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 
 NETWORKS = 8
 
@@ -52,15 +51,10 @@ def seconds(method: str, dtype: str, n: int, m: int, threads: int) -> float | No
     return (time.perf_counter() - start) / epochs / NETWORKS
 
 
-def processor() -> str:
-    """Name of the processor as the system gives it."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
-
-
 def environment() -> dict:
     """What the numbers depend on."""
+    from shallow.recording import processor
+
     versions = {name: importlib.metadata.version(name) for name in ("numba", "numpy", "torch")}
     try:
         versions["jax"] = importlib.metadata.version("jax")

@@ -149,7 +149,7 @@ def _manifest(wanted: Recipe, content: bytes, cells: Store) -> dict:
         "sha256": hashlib.sha256(content).hexdigest(),
         "bytes": len(content),
         "date": datetime.now(UTC).date().isoformat(),
-        "processor": _processor(),
+        "processor": f"{processor()}, {cpu_count()} cores",
         "python": platform.python_version(),
         "versions": {package: version(package) for package in ("numpy", "numba", "scipy", "torch", "xarray")},
         "cells": len(records.points(wanted)),
@@ -167,10 +167,10 @@ def _seconds_by(wanted: Recipe, cells: Store) -> dict[str, list[float]]:
     return {axis: [float(f"{value:.3g}") for value in values] for axis, values in means.items()}
 
 
-def _processor() -> str:
-    """The name of the processor and the number of cores, as far as the system tells."""
-    name = platform.processor() or platform.machine()
+def processor() -> str:
+    """The name of the processor, as far as the system tells."""
     with suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), name)
-    return f"{name}, {cpu_count()} cores"
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
