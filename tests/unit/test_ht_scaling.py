@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import xarray as xr
-from shallow.data import single_index
 from shallow.experiments.heavy_tails import runs, scaling
 from shallow.spectra import esd
 from shallow.train import first_step
@@ -57,15 +56,6 @@ def test_a_single_step_of_gd_by_explicit_matrices():
     spectral = found.direction.sel(rule="GD code", norm="spectral").item()
     assert spectral == pytest.approx(np.linalg.norm(gradient, 2), rel=1e-6)
     assert np.isnan(scaling.first_step_of_gd(0, 400, bisected=False).threshold)
-
-
-def test_size_of_the_sign_matrix_has_its_law():
-    """Measured to 3 % at n = 1000; without the part of a row of its own the law would be s = 1."""
-    found = scaling.first_step_of_gd(0, 1000, bisected=False).direction.sel(rule="Adam code")
-    share = found.sel(norm="spectral").item() / (500 * 750) ** 0.5
-    predicted = scaling.sign_norm(single_index.moments("softplus"), ratio=2, noise=0.3)
-    assert share == pytest.approx(predicted, rel=0.03) and predicted < 0.9
-    assert scaling.sign_norm(single_index.moments("softplus"), ratio=1e6, noise=0.3) == pytest.approx(1, abs=0.01)
 
 
 def test_readouts_hold_the_untrained_student_and_the_population_predictor():

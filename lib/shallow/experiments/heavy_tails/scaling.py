@@ -14,7 +14,6 @@ import xarray as xr
 from scipy.stats import ks_2samp
 
 from shallow.data import single_index
-from shallow.data.single_index import Moments
 from shallow.experiments import Exact, Recipe, releases_gil
 from shallow.experiments.heavy_tails.first_update import along, bisect, sizes
 from shallow.experiments.heavy_tails.runs import FEATURES, NORMALISE, RATES, RULES, Draw, draw, evaluation_scale, steps
@@ -127,29 +126,6 @@ def first_step_of_gd(seed: int, n: int = 2000, *, bisected: bool = True) -> xr.D
         },
         {"norm": ["spectral", "Frobenius"], "rule": list(rules), "reading": ["code", "text"]},
     )
-
-
-def sign_norm(teacher: Moments, ratio: float, noise: float, output: float = 0.0) -> float:
-    r"""Share s in $\|\operatorname{sign} G_0\|_2 \approx s \sqrt{hd}$ for the first gradient $G_0$ of a random student.
-
-    A row of $G_0$ is $a_i (\mu g + b_i)$ with a common vector g of Gaussian entries and a part $b_i$ of its own, so
-
-    .. math:: s^2 = \frac2\pi \arcsin\frac{\kappa^2}{1 + \kappa^2}, \qquad
-       \kappa^2 = \frac{\mu^2}{\operatorname{Var} \tanh'(z)} \cdot
-       \frac{\mathbb E r^2 + \frac nd |\mathbb E\,x r|^2}{\mathbb E r^2} .
-
-    Args:
-        teacher: moments of the teacher's link.
-        ratio: n/d.
-        noise: standard deviation of the label noise.
-        output: share of the student's output in the residual r: 1 in NTK scaling, next to 0 in mean-field scaling.
-    """
-    tanh = single_index.moments("tanh")
-    spread = float(single_index.expectation(lambda z: (1 - np.tanh(z) ** 2) ** 2)) - tanh.slope**2
-    square = teacher.null_loss(noise) + output * tanh.square
-    pull = teacher.slope**2 + output * tanh.slope**2
-    kappa2 = tanh.slope**2 / spread * (square + ratio * pull) / square
-    return float(np.sqrt(2 / np.pi * np.arcsin(kappa2 / (1 + kappa2))))
 
 
 @releases_gil
