@@ -46,7 +46,7 @@ class Interval:
 
 
 def _no_negative_zero(value: float, spec: str) -> float:
-    return 0.0 if float(format(value, spec.replace("%", "f"))) == 0 else value
+    return 0.0 if float(format(value, spec).rstrip("%")) == 0 else value
 
 
 def stream(*names: str | int) -> np.random.Generator:

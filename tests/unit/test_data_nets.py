@@ -223,6 +223,12 @@ def test_bad_statistics_are_named(call, argument):
         call()
 
 
+def test_intervals_are_written_without_a_negative_zero():
+    assert f"{stats.Interval(-0.001, -0.2, 0.1)}" == "0.00 [-0.20, 0.10]"
+    assert f"{stats.Interval(-0.031, -0.0004, 0.004):.1%}" == "-3.1% [0.0%, 0.4%]"
+    assert f"{stats.Interval(0.3, 0.2, 0.4):.0%}" == "30% [20%, 40%]"
+
+
 def test_interval_answers_strictly():
     interval = stats.Interval(0.42, 0.30, 0.55)
     assert str(interval) == "0.42 [0.30, 0.55]" and f"{interval:.1f}" == "0.4 [0.3, 0.6]"
