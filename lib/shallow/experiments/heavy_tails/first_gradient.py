@@ -15,6 +15,7 @@ another unless n grows faster than d.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import integrate, optimize, special
@@ -89,8 +90,12 @@ class Entries:
             tiny: $\epsilon$ over $2 c s / \sqrt{hd}$.
         """
         delta = tiny / np.sqrt(self.shared + self.private)
-        density = lambda u: 2 / np.pi * special.k0(u) * (u / (u + delta)) ** 2  # noqa: E731
-        return float(np.sqrt(sum(integrate.quad(density, *ends)[0] for ends in ((0, delta), (delta, 1), (1, 40)))))
+
+        def integrand(u: float) -> float:  # u has the density 2 K_0(u) / pi
+            return 2 / np.pi * special.k0(u) * (u / (u + delta)) ** 2
+
+        pieces = np.unique([0.0, delta, 1.0, 40.0])
+        return float(np.sqrt(sum(integrate.quad(integrand, *ends)[0] for ends in pairwise(pieces))))
 
 
 def entries(n: int, d: int, *, link: str = "softplus", noise: float = 0.3, strength: float = 1.0) -> Entries:
@@ -166,5 +171,5 @@ def spike_rates(n: int, d: int, h: int, *, gap: float = 1.0, correlated: bool = 
     rates = {}
     for name, norm in norms.items():
         overlap = found.overlap[name] if correlated else 0.0
-        rates[name] = spike_norm(h, d, overlap=overlap, tilt=TILT[name], gap=gap) / norm
+        rates[name] = float(spike_norm(h, d, overlap=overlap, tilt=TILT[name], gap=gap) / norm)
     return rates
