@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from shallow import stats
-from shallow.experiments.heavy_tails import alignment, route, runs
+from shallow.experiments.heavy_tails import alignment, overlap_measures, route, runs
 from shallow.spectra import esd, overlaps
 
 SMALL = dict(n=200, d=100, h=150, test=20)
@@ -100,6 +100,24 @@ def test_the_law_of_a_rank_one_update_holds_where_its_assumptions_do():
     assert float(ratio.sel(start="own", update="whole", what="eigenvalue")[0]) < 0.95
     exchanged = found.measured.sel(what="left") / found.predicted.sel(what="right")
     assert np.abs(exchanged.sel(start="fresh", update="rank one", rate=800.0) - 1) > 0.05
+
+
+def test_the_diagonal_by_chance_has_no_power_law():
+    """Squared Gaussian overlaps never lose against a power law; numbers that follow one do win."""
+    rng = stats.stream("tests", "ht route", "diagonal")
+    chance = [overlap_measures.diagonal_tail(rng.standard_normal(1000) ** 2 / 1500) for _ in range(10)]
+    heavy = [overlap_measures.diagonal_tail(rng.pareto(0.8, 1000) + 1) for _ in range(10)]
+    assert sum(one.favours == 1 for one in chance) == 0
+    assert sum(one.favours == 1 for one in heavy) >= 8
+    assert np.mean([one.kurtosis for one in chance]) == pytest.approx(overlap_measures.CHANCE_KURTOSIS, abs=1.5)
+
+
+def test_the_cut_chi_square_is_a_density_and_its_fit_finds_the_scale():
+    law = overlap_measures.ScaledChiSquare(0.5, 2.0)
+    x = np.linspace(0.5, 80, 200_001)
+    assert np.trapezoid(np.exp(law.log_density(x)), x) == pytest.approx(1, abs=1e-4)
+    values = 3 * stats.stream("tests", "ht route", "scale").standard_normal(20_000) ** 2
+    assert overlap_measures.ScaledChiSquare.fit(values, 1.0).scale == pytest.approx(3, rel=0.05)
 
 
 def test_participation_counts_equal_numbers():
