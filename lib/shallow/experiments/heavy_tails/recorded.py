@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from shallow.experiments import Recipe
-from shallow.experiments.heavy_tails.runs import RATES, RULES, one_step, steps
+from shallow.experiments.heavy_tails import alignment, first_update, route, scaling, tail_fits
+from shallow.experiments.heavy_tails.runs import RULES, one_step, steps
 
-SEEDS = list(range(5))
-SWEEP = {"rule": list(RULES), "rate": [0.0, *RATES], "seed": SEEDS}
-
-RECORDS: dict[str, Recipe] = {
-    "one_step": Recipe(
-        one_step, {"n": [2000, 4000], "seed": SEEDS}, {}, "Figures 3 and 19: one step, all rules and learning rates"
+SWEEPS: dict[str, Recipe] = {
+    "one_step": Recipe(one_step, {"seed": list(range(5))}, {}, "Figure 3: one step, all rules and learning rates"),
+    "figure_1": Recipe(
+        steps, {"rule": list(RULES), "rate": [0.0, 0.5, 2000.0], "seed": [0, 1, 2]}, {}, "Figure 1: ten steps"
     ),
-    "one_step_8000": Recipe(
-        one_step, {"seed": SEEDS[:3]}, {"n": 8000}, "Figure 20: one step with 8000 points, all rules and learning rates"
+    "spike_position_2000": Recipe(
+        steps,
+        {"rule": ["Adam code", "Adam text"], "rate": [0.001, 0.01, 0.1, 1.0, 10.0], "seed": list(range(5))},
+        {},
+        "Ten Adam steps: exponents and the position of the spike",
     ),
-    "ten_steps_2000": Recipe(steps, SWEEP, {"n": 2000}, "Figure 22: ten steps with 2000 points"),
-    "ten_steps_4000": Recipe(steps, SWEEP, {"n": 4000}, "Figure 23: ten steps with 4000 points"),
-    "ten_steps_8000": Recipe(steps, SWEEP, {"n": 8000}, "Figure 5: ten steps with 8000 points"),
+    "spike_position_8000": Recipe(
+        steps,
+        {"rule": ["Adam code"], "rate": [0.001, 0.01, 1.0, 10.0], "seed": list(range(5))},
+        {"n": 8000},
+        "The same with 8000 points",
+    ),
 }
+RECORDS: dict[str, Recipe] = (
+    first_update.RECORDS | SWEEPS | tail_fits.RECORDS | route.RECORDS | alignment.RECORDS | scaling.RECORDS
+)

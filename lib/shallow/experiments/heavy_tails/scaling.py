@@ -16,7 +16,7 @@ from scipy.stats import ks_2samp
 from shallow.data import single_index
 from shallow.experiments import Exact, Recipe, releases_gil
 from shallow.experiments.heavy_tails.first_update import along, bisect, sizes
-from shallow.experiments.heavy_tails.runs import FEATURES, NORMALISE, RATES, RULES, Draw, draw, evaluation_scale, steps
+from shallow.experiments.heavy_tails.runs import FEATURES, NORMALISE, RULES, Draw, draw, evaluation_scale
 from shallow.nets import Student
 from shallow.spectra import esd
 from shallow.train import first_layer, first_step, ridge
@@ -293,11 +293,5 @@ RECORDS: dict[str, Recipe] = {
         {"rule": "Adam text", "records": (0, 64)},
         "Figure 29 without bias correction",
         agreement=LONG,
-    ),
-    "ten_steps_normalised": Recipe(
-        steps,
-        {"rule": ADAM, "rate": [0.0, *RATES], "seed": SEEDS},
-        {"n": 8000, "normalise": True},
-        "Figure 30: ten steps of Adam with normalised weights and 8000 points",
     ),
 }
