@@ -229,10 +229,6 @@ RECORDS: dict[str, Recipe] = {
         run, {"rate": [0.01, 0.1, 0.2, 0.5, 10.0, 100.0], "seed": SEEDS}, {"rule": "Adam code", "pairs": LAST},
         "Overlaps after ten steps of Adam, other rates",
     ),
-    "overlaps_adam_text": Recipe(
-        run, {"rate": [0.01, 0.1, 0.2, 0.5, 10.0], "seed": [0]}, {"rule": "Adam text", "pairs": LAST},
-        "The same without bias correction",
-    ),
     "overlaps_gd": Recipe(
         run, {"rate": [1000.0, 3000.0], "seed": SEEDS}, {"rule": "GD code", "pairs": LAST},
         "Overlaps after ten steps of GD, other rates",
