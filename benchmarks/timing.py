@@ -53,7 +53,7 @@ def seconds(method: str, dtype: str, n: int, m: int, threads: int) -> float | No
 
 def environment() -> dict:
     """What the numbers depend on."""
-    from shallow.recording import processor
+    from shallow.records import processor
 
     versions = {name: importlib.metadata.version(name) for name in ("numba", "numpy", "torch")}
     try:

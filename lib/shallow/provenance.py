@@ -153,5 +153,6 @@ def rule(agreement: Exact | Band) -> str:
     match agreement:
         case Band(over, sigmas):
             return f"in a band of {sigmas:g} standard deviations over `{over}`"
-        case Exact(relative, absolute):
-            return f"exact to {relative:g}" + (f", or {absolute:g} absolute" if absolute else "")
+        case Exact(relative, absolute, elsewhere):
+            more = f", or {absolute:g} absolute" if absolute else ""
+            return f"exact to {relative:g}{more}" + (f"; to {elsewhere:g} on another processor" if elsewhere else "")

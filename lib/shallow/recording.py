@@ -149,7 +149,7 @@ def _manifest(wanted: Recipe, content: bytes, cells: Store) -> dict:
         "sha256": hashlib.sha256(content).hexdigest(),
         "bytes": len(content),
         "date": datetime.now(UTC).date().isoformat(),
-        "processor": f"{processor()}, {cpu_count()} cores",
+        "processor": f"{records.processor()}, {cpu_count()} cores",
         "python": platform.python_version(),
         "versions": {package: version(package) for package in ("numpy", "numba", "scipy", "torch", "xarray")},
         "cells": len(records.points(wanted)),
@@ -165,12 +165,3 @@ def _seconds_by(wanted: Recipe, cells: Store) -> dict[str, list[float]]:
     axes = range(len(shape))
     means = {axis: spent.mean(tuple(i for i in axes if i != k)) for k, axis in enumerate(wanted.axes)}
     return {axis: [float(f"{value:.3g}") for value in values] for axis, values in means.items()}
-
-
-def processor() -> str:
-    """The name of the processor, as far as the system tells."""
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()

@@ -137,6 +137,19 @@ def test_exact_agreement(rule, fresh, agrees):
     assert (found == []) == agrees
 
 
+def test_another_processor_has_its_own_tolerance(planted, monkeypatch):
+    rule = Exact(elsewhere=0.1)
+    assert rule.on(same_processor=True).relative == 1e-5 and rule.on(same_processor=False).relative == 0.1
+    assert Exact().on(same_processor=False) == Exact() and Band().on(same_processor=False) == Band()
+    recipe = Recipe(cells.slow, {"seed": [3, 4, 5]}, {}, "Quick cells", agreement=rule)
+    monkeypatch.setattr(records, "recipes", lambda: {NAME: recipe})
+    alter(planted, "quick", lambda values: values * 1.01)
+    with pytest.raises(records.RecordError, match="differs from its own code"):
+        records.verify(NAME)
+    monkeypatch.setattr(records, "processor", lambda: "another one")
+    assert records.verify(NAME)
+
+
 def test_counts_must_be_equal():
     record = xr.Dataset({"count": ("seed", [100_000, 5])}, {"seed": [0, 1]})
     assert Exact().disagreements(xr.Dataset({"count": ((), 100_001)}), record, {"seed": 0}) == ["count"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import xarray as xr
@@ -25,10 +25,17 @@ class Exact:
     Attributes:
         relative: the default admits single precision, in which records are stored.
         absolute: for quantities that are themselves rounding errors.
+        elsewhere: tolerance in the place of `relative` on another kind of processor than the record's, for runs that
+            magnify the rounding of its matrix products; counts then count as numbers.
     """
 
     relative: float = 1e-5
     absolute: float = 0.0
+    elsewhere: float | None = None
+
+    def on(self, *, same_processor: bool) -> Exact:
+        """The rule for a recomputation on the record's kind of processor, or on another."""
+        return self if same_processor or self.elsewhere is None else replace(self, relative=self.elsewhere)
 
     def disagreements(self, fresh: xr.Dataset, record: xr.Dataset, point: Mapping[str, object]) -> list[str]:
         """Names of the variables of the cell `fresh` that disagree with the record at `point`."""
@@ -36,7 +43,8 @@ class Exact:
         return [name for name, array in fresh.data_vars.items() if not self._agree(array.values, kept[name].values)]
 
     def _agree(self, fresh: np.ndarray, kept: np.ndarray) -> bool:
-        if fresh.shape != kept.shape or fresh.dtype.kind != "f":
+        loose = self.relative == self.elsewhere and fresh.dtype.kind in "iu"
+        if fresh.shape != kept.shape or (fresh.dtype.kind != "f" and not loose):
             return bool(np.array_equal(fresh, kept))
         scale = np.abs(fresh[np.isfinite(fresh)]).max(initial=0.0)
         slack = self.absolute + self.relative * scale
@@ -57,6 +65,10 @@ class Band:
 
     over: str = "seed"
     sigmas: float = 6.0
+
+    def on(self, *, same_processor: bool) -> Band:
+        """The rule is the same on every processor."""
+        return self
 
     def disagreements(self, fresh: xr.Dataset, record: xr.Dataset, point: Mapping[str, object]) -> list[str]:
         """Names of the variables of the cell `fresh` outside the band of the record's replicates at `point`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from shallow.experiments import Recipe
 from shallow.experiments.heavy_tails import alignment, first_update, route, scaling, tail_fits
 from shallow.experiments.heavy_tails.runs import RULES, one_step, steps
@@ -24,6 +26,10 @@ SWEEPS: dict[str, Recipe] = {
         "The same with 8000 points",
     ),
 }
-RECORDS: dict[str, Recipe] = (
-    first_update.RECORDS | SWEEPS | tail_fits.RECORDS | route.RECORDS | alignment.RECORDS | scaling.RECORDS
-)
+ALL = first_update.RECORDS | SWEEPS | tail_fits.RECORDS | route.RECORDS | alignment.RECORDS | scaling.RECORDS
+#: Large steps magnify rounding: with other instructions for the same matrix products the test losses after ten steps of
+#: Adam differ by up to a tenth, and the eigenvalues by a thousandth.
+ELSEWHERE = 0.3
+RECORDS: dict[str, Recipe] = {
+    name: replace(recipe, agreement=replace(recipe.agreement, elsewhere=ELSEWHERE)) for name, recipe in ALL.items()
+}
