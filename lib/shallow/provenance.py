@@ -59,7 +59,8 @@ def load(name: str) -> xr.Dataset:
 def _line(name: str) -> Display:
     """The line of :func:`load` in plain text and in HTML."""
     made, renew = records.manifest(name), f"python -m shallow record {name}"
-    about = f"{made['cells']} cells, computing time {duration(made['seconds'])}, {made['date']}"
+    number = f"{made['cells']} cell" + ("" if made["cells"] == 1 else "s")
+    about = f"{number}, computing time {duration(made['seconds'])}, {made['date']}"
     text = f"Recorded run {name}: {about}"
     link = f'<a href="{PAGE}#{anchor(name)}">{escape(name.split("/")[-1])}</a>'
     html = f'<small class="record">Recorded run {link}: {about}'

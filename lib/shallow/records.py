@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from shallow import fingerprint, paths, stats
+from shallow import fingerprint, paths, stats, sweep
 from shallow.experiments import Recipe
 
 CHAPTERS = ("cyclic_labels", "heavy_tails")
@@ -146,7 +146,8 @@ def verify(name: str, cells: int = 1) -> list[dict]:
     made_here = manifest(name)["processor"].rpartition(",")[0] == processor()
     rule = wanted.agreement.on(same_processor=made_here)
     for point in tried:
-        fresh = wanted.cell(**point, **wanted.fixed)
+        with sweep.one_compute_thread():  # as in the sweep that made the record
+            fresh = wanted.cell(**point, **wanted.fixed)
         if wrong := rule.disagreements(fresh, stored, point):
             raise RecordError(f"record {name!r} differs from its own code at {point} in {', '.join(map(repr, wrong))}")
     return tried
