@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import xarray as xr
 from click.testing import CliRunner, Result
+from joblib.externals.loky import get_reusable_executor
 from planted import cells
 from references import ROOT
 from shallow import paths, recording, records, sweep
@@ -25,6 +26,7 @@ def planted(tmp_path, monkeypatch):
     where = {"SHALLOW_RECORDS": str(tmp_path), "PLANTED_TRACE": str(tmp_path / "trace")}
     for name, value in (where | {"PYTHONPATH": str(ROOT / "tests"), "OMP_NUM_THREADS": "1"}).items():
         monkeypatch.setenv(name, value)
+    get_reusable_executor().shutdown()  # workers of earlier tests have another environment
     return tmp_path
 
 
