@@ -8,6 +8,7 @@ size, so that a disturbance hits all methods alike; the first round compiles and
 import argparse
 import json
 import multiprocessing
+from multiprocessing.pool import Pool
 from pathlib import Path
 
 from benchmarks import timing
@@ -17,7 +18,7 @@ SIZES = [(50, 128), (105, 128), (105, 512), (200, 512)]
 FIELDS = ("method", "dtype", "n", "m", "threads")
 
 
-def pools() -> dict[int, multiprocessing.pool.Pool]:
+def pools() -> dict[int, Pool]:
     """A process of its own for every number of threads."""
     spawn = multiprocessing.get_context("spawn")
     return {threads: spawn.Pool(1, timing.confine, (threads,)) for threads in THREADS}
