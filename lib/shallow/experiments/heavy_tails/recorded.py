@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shallow.experiments import Recipe
-from shallow.experiments.heavy_tails import alignment, first_update, route, scaling, tail_fits
+from shallow.experiments.heavy_tails import alignment, first_update, route, scaling, tail_fits, ten_steps
 from shallow.experiments.heavy_tails.runs import RULES, one_step, steps
+from shallow.experiments.heavy_tails.sweeps import one_step_variants
 
 SWEEPS: dict[str, Recipe] = {
     "one_step": Recipe(one_step, {"seed": list(range(5))}, {}, "Figure 3: one step, all rules and learning rates"),
@@ -25,8 +26,20 @@ SWEEPS: dict[str, Recipe] = {
         {"n": 8000},
         "The same with 8000 points",
     ),
+    "one_step_4000": Recipe(one_step, {"seed": list(range(5))}, {"n": 4000}, "Figure 19: one step, 4000 points"),
+    "one_step_8000": Recipe(one_step, {"seed": [0, 1, 2]}, {"n": 8000}, "Figure 20: one step, 8000 points"),
+    "one_step_ridge": Recipe(
+        one_step,
+        {"seed": [0, 1, 2]},
+        {"rules": ("GD code", "Adam code"), "penalties": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)},
+        "One step: ridge constants that would show the pattern of Figure 3",
+    ),
+    "one_step_variants": Recipe(
+        one_step_variants, {"seed": [0, 1, 2]}, {}, "One step: centred labels, and a constant feature"
+    ),
 }
-ALL = first_update.RECORDS | SWEEPS | tail_fits.RECORDS | route.RECORDS | alignment.RECORDS | scaling.RECORDS
+MODULES = (first_update, tail_fits, route, alignment, scaling, ten_steps)
+ALL = {name: recipe for source in (SWEEPS, *(module.RECORDS for module in MODULES)) for name, recipe in source.items()}
 #: Large steps magnify rounding: with other instructions for the same matrix products the test losses after ten steps of
 #: Adam differ by up to a tenth, and the eigenvalues by a thousandth.
 ELSEWHERE = 0.3
