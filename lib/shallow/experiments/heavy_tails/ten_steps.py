@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
 import xarray as xr
 
 from shallow.experiments import Recipe, releases_gil
@@ -48,11 +47,8 @@ def trained(drawn: Draw, rule: str, rate: float, *, steps: int = STEPS, normalis
         steps=steps,
         factor=factor,
         normalise=NORMALISE[rule.split()[1]] if normalise else None,
-        records=[steps],
-        measure=lambda student: student,
-        dtype=torch.float32,
     )
-    return run.values[0]
+    return run.student
 
 
 @releases_gil
