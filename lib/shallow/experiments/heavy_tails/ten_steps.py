@@ -80,14 +80,14 @@ def _sweep(reading: str, seeds: int, about: str, *, optimisers: Sequence[str] = 
     return Recipe(ten_steps, {"rule": rules, "rate": [0.0, *RATES], "seed": list(range(seeds))}, fixed, about)
 
 
-#: The reading of the code decides and has five seeds, that of the text three, where it only stands beside.
+#: The reading of the code decides and has up to five seeds, that of the text two: it stands beside.
 RECORDS: dict[str, Recipe] = {
     "ten_steps_8000": _sweep("code", 5, "Figure 5: ten steps, 8000 points", n=8000, penalties=PENALTIES),
-    "ten_steps_8000_text": _sweep("text", 3, "The same in the text's reading", n=8000, penalties=PENALTIES),
+    "ten_steps_8000_text": _sweep("text", 2, "The same in the text's reading", n=8000, penalties=PENALTIES),
     "ten_steps_2000": _sweep("code", 5, "Figure 22: ten steps, 2000 points", n=2000),
-    "ten_steps_2000_text": _sweep("text", 3, "The same in the text's reading", n=2000),
+    "ten_steps_2000_text": _sweep("text", 2, "The same in the text's reading", n=2000),
     "ten_steps_4000": _sweep("code", 5, "Figure 23: ten steps, 4000 points", n=4000),
-    "ten_steps_4000_text": _sweep("text", 3, "The same in the text's reading", n=4000),
+    "ten_steps_4000_text": _sweep("text", 2, "The same in the text's reading", n=4000),
     "ten_steps_500": Recipe(
         ten_steps,
         {"rule": ["Adam code", "Adam text"], "rate": [0.0, 1.0], "seed": list(range(5))},
@@ -98,8 +98,8 @@ RECORDS: dict[str, Recipe] = {
         "code", 5, "Figure 30: with weight normalisation", optimisers=["Adam"], n=8000, normalise=True
     ),
     "ten_steps_normalised_text": _sweep(
-        "text", 3, "The same in the text's reading", optimisers=["Adam"], n=8000, normalise=True
+        "text", 2, "The same in the text's reading", optimisers=["Adam"], n=8000, normalise=True
     ),
-    "ten_steps_tanh": _sweep("code", 5, "Figure 32: ten steps, tanh teacher", n=8000, link="tanh"),
-    "ten_steps_tanh_text": _sweep("text", 3, "The same in the text's reading", n=8000, link="tanh"),
+    "ten_steps_tanh": _sweep("code", 3, "Figure 32: ten steps, tanh teacher", n=8000, link="tanh"),
+    "ten_steps_tanh_text": _sweep("text", 2, "The same in the text's reading", n=8000, link="tanh"),
 }
