@@ -100,6 +100,6 @@ RECORDS: dict[str, Recipe] = {
     "ten_steps_normalised_text": _sweep(
         "text", 2, "The same in the text's reading", optimisers=["Adam"], n=8000, normalise=True
     ),
-    "ten_steps_tanh": _sweep("code", 3, "Figure 32: ten steps, tanh teacher", n=8000, link="tanh"),
+    "ten_steps_tanh": _sweep("code", 5, "Figure 32: ten steps, tanh teacher", n=8000, link="tanh"),
     "ten_steps_tanh_text": _sweep("text", 2, "The same in the text's reading", n=8000, link="tanh"),
 }
