@@ -24,6 +24,13 @@ def slow(seed: int, *, seconds: float = 0.0) -> xr.Dataset:
     return xr.Dataset({"value": ("k", np.random.default_rng(seed).standard_normal(20)), "count": ((), seed)})
 
 
+def walk(seed: int, *, records: tuple[int, ...] = (0, 1, 10)) -> xr.Dataset:
+    """A random walk at some of its steps."""
+    _leave_trace(seed=seed, steps=records[-1])
+    path = np.random.default_rng(seed).standard_normal(records[-1] + 1).cumsum()
+    return xr.Dataset({"value": ("step", path[list(records)])}, {"step": list(records)})
+
+
 def fragile(seed: int, *, bad: tuple[int, ...] = (2,)) -> xr.Dataset:
     """Fails for some seeds, unless the environment says that it is mended."""
     _leave_trace(seed=seed)
@@ -56,5 +63,6 @@ RECORDS = {
     "planted/chaotic": Recipe(chaotic, {"seed": SEEDS}, {}, "Chaotic cells", agreement=Band("seed")),
     "planted/loose": Recipe(chaotic, {"seed": SEEDS}, {}, "Rounding errors", agreement=Exact(absolute=100.0)),
     "planted/placed": Recipe(placed, {"seed": SEEDS[:2]}, {}, "Cells with a device"),
+    "planted/walk": Recipe(walk, {"seed": SEEDS[:4]}, {}, "Long cells", shortened={"records": (1,)}),
     "planted/pairs": Recipe(slow, {"seed": SEEDS[:4], "seconds": [0.0, 0.01]}, {}, "Two axes"),
 }

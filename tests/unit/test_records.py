@@ -119,6 +119,17 @@ def test_cheap_cells_are_tried_first(planted):
     assert many > 2 * few > 0
 
 
+def test_long_cells_are_compared_in_part(planted, monkeypatch, tmp_path):
+    recording.make("planted/walk", jobs=1)
+    monkeypatch.setenv("PLANTED_TRACE", str(tmp_path / "trace"))
+    (point,) = records.verify("planted/walk")
+    assert (tmp_path / "trace").read_text() == f"{point | {'steps': 1}}\n"
+    assert records.load("planted/walk").step.values.tolist() == [0, 1, 10]
+    alter(planted, "walk", lambda values: values + 1e-3)
+    with pytest.raises(records.RecordError, match="'value'"):
+        records.verify("planted/walk")
+
+
 @pytest.mark.parametrize(
     ("rule", "fresh", "agrees"),
     [

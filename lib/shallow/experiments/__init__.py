@@ -94,6 +94,8 @@ class Recipe:
         about: one line for people.
         replicates: the axis along which runs differ by chance alone; ``--seeds`` takes its first values.
         agreement: the rule by which a recomputed cell is compared with the stored one.
+        shortened: arguments in the place of the fixed ones when a cell is recomputed for comparison, where whole cells
+            take long: fewer steps of the same run, say.  A shortened cell is compared at the coordinates it has.
     """
 
     cell: Callable[..., xr.Dataset]
@@ -102,3 +104,4 @@ class Recipe:
     about: str = ""
     replicates: str = "seed"
     agreement: Exact | Band = field(default_factory=Exact)
+    shortened: Mapping[str, object] = field(default_factory=dict)

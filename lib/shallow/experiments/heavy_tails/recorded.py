@@ -9,8 +9,15 @@ from shallow.experiments.heavy_tails import alignment, first_update, route, scal
 from shallow.experiments.heavy_tails.runs import RULES, one_step, steps
 from shallow.experiments.heavy_tails.sweeps import one_step_variants
 
+ONE_RUN = {"rules": ("Adam code",), "rates": (1.0,)}
 SWEEPS: dict[str, Recipe] = {
-    "one_step": Recipe(one_step, {"seed": list(range(5))}, {}, "Figure 3: one step, all rules and learning rates"),
+    "one_step": Recipe(
+        one_step,
+        {"seed": list(range(5))},
+        {},
+        "Figure 3: one step, all rules and learning rates",
+        shortened=ONE_RUN,
+    ),
     "figure_1": Recipe(
         steps, {"rule": list(RULES), "rate": [0.0, 0.5, 2000.0], "seed": [0, 1, 2]}, {}, "Figure 1: ten steps"
     ),
@@ -26,16 +33,25 @@ SWEEPS: dict[str, Recipe] = {
         {"n": 8000},
         "The same with 8000 points",
     ),
-    "one_step_4000": Recipe(one_step, {"seed": list(range(5))}, {"n": 4000}, "Figure 19: one step, 4000 points"),
-    "one_step_8000": Recipe(one_step, {"seed": [0, 1, 2]}, {"n": 8000}, "Figure 20: one step, 8000 points"),
+    "one_step_4000": Recipe(
+        one_step, {"seed": list(range(5))}, {"n": 4000}, "Figure 19: one step, 4000 points", shortened=ONE_RUN
+    ),
+    "one_step_8000": Recipe(
+        one_step, {"seed": [0, 1, 2]}, {"n": 8000}, "Figure 20: one step, 8000 points", shortened=ONE_RUN
+    ),
     "one_step_ridge": Recipe(
         one_step,
         {"seed": [0, 1, 2]},
         {"rules": ("GD code", "Adam code"), "penalties": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)},
         "One step: ridge constants that would show the pattern of Figure 3",
+        shortened=ONE_RUN,
     ),
     "one_step_variants": Recipe(
-        one_step_variants, {"seed": [0, 1, 2]}, {}, "One step: centred labels, and a constant feature"
+        one_step_variants,
+        {"seed": [0, 1, 2]},
+        {},
+        "One step: centred labels, and a constant feature",
+        shortened=ONE_RUN,
     ),
 }
 MODULES = (first_update, tail_fits, route, alignment, scaling, ten_steps)
