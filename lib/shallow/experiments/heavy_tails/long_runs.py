@@ -1,0 +1,171 @@
+r"""How many steps to the heavy tail: spectra along runs of up to a million steps, and the first step with a tail.
+
+A run is looked at in a few steps only: its spectrum, how far the weights are from their start, and the loss.  The
+first step with a tail is searched with the first spike as it comes, or made smaller or larger by hand.
+Source: Kothapalli et al., "From Spikes to Heavy Tails", Tables 1 and 3 to 5, Section 5.1 and Appendix H.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+import xarray as xr
+
+from shallow.experiments import Exact, Recipe, releases_gil
+from shallow.experiments.heavy_tails.runs import RULES, Draw, draw
+from shallow.spectra import esd, shapes
+from shallow.train.first_layer import Trainer
+
+
+@releases_gil
+def milestones(seed: int, *, rule: str, rate: float, records: Sequence[int], **setting) -> xr.Dataset:
+    r"""Spectra of one run at the steps `records`, ascending; the last one is its length.
+
+    Args:
+        setting: that of :func:`runs.draw`.
+
+    Returns:
+        eigenvalues (step, k): of $W_t^\top W_t$, descending;
+        moved (step): $\|W_t - W_0\|_F / \sqrt{hd}$, in standard deviations of an initial entry;
+        loss (step): of the first stage at $W_t$, with the factor of the rule.
+
+    Cost: 4 n d h operations a step; ten thousand steps take 3.5 minutes on one core at n = 1000, d = 500, h = 750.
+    """
+    drawn = draw(seed, **setting)
+    trainer = _trainer(drawn, rule)
+    seen = []
+    for t in records:
+        while trainer.taken < t:
+            trainer.step(rate)
+        trainer.gradient()  # for the loss
+        W = trainer.student.W
+        moved = np.sqrt(np.square(W - drawn.student.W, dtype=np.float64).mean())
+        seen.append(xr.Dataset({"eigenvalues": ("k", esd.eigenvalues(W)), "moved": moved, "loss": float(trainer.loss)}))
+    return xr.concat(seen, "step").assign_coords(step=list(records))
+
+
+@releases_gil
+def until_onset(
+    seed: int, *, rule: str, rate: float, checks: Sequence[int], spike_factor: float = 1.0, **setting
+) -> xr.Dataset:
+    r"""Shapes of one run at the steps `checks`, ascending, up to the first with HT-ONSET, where the run stops.
+
+    Args:
+        spike_factor: the first update $\Delta = W_1 - W_0$ becomes $\Delta + (c - 1) s_1 u_1 v_1^\top$ with this c and
+            the leading singular triplet of $\Delta$; the moments of Adam stay as they are.
+        setting: that of :func:`runs.draw`.
+
+    Returns:
+        spike_ratio, hill_excl, d_mp (check): numbers of :class:`shapes.Shape`, NaN after the stop;
+        onset (check): whether HT-ONSET holds, False after the stop.
+
+    Cost: that of :func:`milestones`, and 0.05 s a check at d = 500.
+    """
+    drawn = draw(seed, **setting)
+    trainer = _trainer(drawn, rule)
+    h, d = drawn.student.W.shape
+    found = xr.Dataset(
+        {name: ("check", np.full(len(checks), np.nan)) for name in ("spike_ratio", "hill_excl", "d_mp")}
+        | {"onset": ("check", np.zeros(len(checks), dtype=bool))},
+        {"check": list(checks)},
+    )
+    for i, t in enumerate(checks):
+        while trainer.taken < t:
+            trainer.step(rate)
+            if trainer.taken == 1 and spike_factor != 1:
+                update = trainer.student.W - drawn.student.W
+                u, s, v = (part[..., 0] for part in esd.top(update))
+                trainer.W += torch.from_numpy(((spike_factor - 1) * s * np.outer(u, v)).astype(np.float32))
+        now = shapes.shape(esd.eigenvalues(trainer.student.W), h, d)
+        for name in found.data_vars:
+            found[name][i] = now.ht_onset if name == "onset" else getattr(now, name)
+        if now.ht_onset:
+            break
+    return found
+
+
+def _trainer(drawn: Draw, rule: str) -> Trainer:
+    if rule not in RULES:
+        raise ValueError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
+    optimiser, factor = RULES[rule]
+    train = drawn.samples.train
+    return Trainer(train.x, train.y, drawn.student, optimiser, factor=factor)
+
+
+#: Every step up to 30, then steps that grow by a tenth, up to 1000.
+CHECKS = [*range(1, 31), *(int(t) for t in np.unique(np.round(30 * 1.1 ** np.arange(1, 37))) if t < 1000), 1000]
+HUNDRED, LONG, MILLION = [0, 1, 10, 100], [0, 1, 10, 100, 1000, 10_000], [0, 1, 1000, 10_000, 100_000, 1_000_000]
+HALF = {"n": 1000, "d": 500, "h": 750}
+TENTH = {"n": 200, "d": 100, "h": 150}
+ADAM, GD = ["Adam code", "Adam text"], ["GD code", "GD text"]
+ADAM_RATES, GD_RATES = [0.01, 0.1, 1.0, 10.0, 100.0], [0.1, 1.0, 10.0, 100.0, 2000.0]
+#: Rate 0.01 of the document's size in units of the threshold of the first spike, $(hd)^{-1/4}$, at the tenth.
+SCALED = round(0.01 * (1500 * 1000 / (150 * 100)) ** 0.25, 4)
+CLOSE = Exact(1e-2)
+
+RECORDS: dict[str, Recipe] = {
+    "hundred_adam": Recipe(
+        milestones, {"rule": ADAM, "rate": ADAM_RATES, "seed": [0]}, {"records": HUNDRED},
+        "Table 4 to step 100: Adam", agreement=CLOSE,
+    ),
+    "hundred_adam_again": Recipe(
+        milestones, {"rule": ADAM, "rate": [0.1, 1.0], "seed": [1]}, {"records": HUNDRED},
+        "Table 4 to step 100: the rates with a second seed", agreement=CLOSE,
+    ),
+    "hundred_gd": Recipe(
+        milestones, {"rule": GD, "rate": GD_RATES, "seed": [0]}, {"records": HUNDRED},
+        "Table 3 to step 100: GD", agreement=CLOSE,
+    ),
+    "hundred_gd_again": Recipe(
+        milestones, {"rule": GD, "rate": [2000.0], "seed": [1]}, {"records": HUNDRED},
+        "Table 3 to step 100: the rate with a second seed", agreement=CLOSE,
+    ),
+    "merging_gd": Recipe(
+        milestones, {"rule": GD, "seed": [3, 4]}, {"rate": 2000.0, "records": [*range(11), 20]},
+        "Twenty steps of GD at rate 2000: two seeds more", agreement=CLOSE,
+    ),
+    "table_adam": Recipe(
+        milestones, {"rate": [1.0, 0.1], "seed": [0, 1]}, {"rule": "Adam code", "records": LONG, **HALF},
+        "Tables 1 and 4 at half size to step 10000", agreement=CLOSE,
+    ),
+    "table_adam_small": Recipe(
+        milestones, {"rate": [0.01], "seed": [0]}, {"rule": "Adam code", "records": LONG, **HALF},
+        "The smallest rate of Tables 1 and 4, the same", agreement=CLOSE,
+    ),
+    "table_adam_text": Recipe(
+        milestones, {"rate": [1.0, 0.1], "seed": [0]}, {"rule": "Adam text", "records": LONG, **HALF},
+        "Tables 1 and 4 at half size without bias correction", agreement=CLOSE,
+    ),
+    "table_gd": Recipe(
+        milestones, {"rate": [2000.0, 10.0, 100.0], "seed": [0]}, {"rule": "GD code", "records": LONG, **HALF},
+        "Table 3 at half size to step 10000", agreement=CLOSE,
+    ),
+    "table_gd_again": Recipe(
+        milestones, {"rate": [2000.0], "seed": [1]}, {"rule": "GD code", "records": LONG, **HALF},
+        "Table 3 at half size: a second seed", agreement=CLOSE,
+    ),
+    "table_gd_text": Recipe(
+        milestones, {"rate": [2000.0], "seed": [0]}, {"rule": "GD text", "records": LONG, **HALF},
+        "Table 3 at half size with the text's loss", agreement=CLOSE,
+    ),
+    "million": Recipe(
+        milestones, {"rate": [SCALED, 0.01, 1e-4, 1e-5], "seed": [0]},
+        {"rule": "Adam code", "records": MILLION, **TENTH},
+        "Table 5 at a tenth of the size: a million steps of Adam", agreement=CLOSE,
+    ),
+    "onset": Recipe(
+        until_onset, {"rate": [2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02], "seed": [0, 1, 2]},
+        {"rule": "Adam code", "checks": CHECKS, **HALF}, "Steps to the tail by learning rate",
+    ),
+    "onset_text": Recipe(
+        until_onset, {"rate": [2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02], "seed": [0]},
+        {"rule": "Adam text", "checks": CHECKS, **HALF}, "Steps to the tail without bias correction",
+    ),
+    "onset_factor": Recipe(
+        until_onset, {"spike_factor": [0.0, 0.5, 1.0, 2.0, 4.0], "rate": [1.0, 0.2], "seed": [0, 1, 2]},
+        {"rule": "Adam code", "checks": [t for t in CHECKS if t < 200] + [200], **HALF},
+        "Steps to the tail with the first spike changed by hand",
+    ),
+}  # fmt: skip
