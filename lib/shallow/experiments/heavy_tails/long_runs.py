@@ -33,6 +33,7 @@ def milestones(seed: int, *, rule: str, rate: float, records: Sequence[int], **s
 
     Cost: 4 n d h operations a step; ten thousand steps take 3.5 minutes on one core at n = 1000, d = 500, h = 750.
     """
+    _check_steps("records", records, least=0)
     drawn = draw(seed, **setting)
     trainer = _trainer(drawn, rule)
     seen = []
@@ -63,6 +64,7 @@ def until_onset(
 
     Cost: that of :func:`milestones`, and 0.05 s a check at d = 500.
     """
+    _check_steps("checks", checks, least=1)
     drawn = draw(seed, **setting)
     trainer = _trainer(drawn, rule)
     h, d = drawn.student.W.shape
@@ -92,6 +94,11 @@ def _trainer(drawn: Draw, rule: str) -> Trainer:
     optimiser, factor = RULES[rule]
     train = drawn.samples.train
     return Trainer(train.x, train.y, drawn.student, optimiser, factor=factor)
+
+
+def _check_steps(name: str, steps: Sequence[int], least: int) -> None:
+    if len(steps) == 0 or steps[0] < least or (np.diff(steps) <= 0).any():
+        raise ValueError(f"{name} must be ascending steps of at least {least}, got {list(steps)}")
 
 
 #: Every step up to 30, then steps that grow by a tenth, up to 1000.

@@ -149,7 +149,7 @@ def shapes_of(found: xr.Dataset, h: int = 1500, d: int = 1000) -> xr.Dataset:
 
 SEEDS, NOTHING = [0, 1, 2], ["permuted", "Gaussian"]
 FIFTY_GD, FIFTY_ADAM = {"rate": 2000.0, "records": list(LOOKS)}, {"rate": 0.2, "records": list(LOOKS)}
-TEN = {"rate": 1.0, "records": list(range(11))}
+TEN, FEW = {"rate": 1.0, "records": list(range(11))}, [0, 1, 2, 3, 5, 10]
 
 RECORDS: dict[str, Recipe] = {
     "route_adam": Recipe(
@@ -162,6 +162,14 @@ RECORDS: dict[str, Recipe] = {
     "route_gd_text": Recipe(path, {"seed": [0]}, {"rule": "GD text", **FIFTY_GD}, "The same with the text's loss"),
     "route_ten": Recipe(path, {"seed": SEEDS}, {"rule": "Adam code", **TEN}, "Ten steps of Adam at rate 1"),
     "route_ten_text": Recipe(path, {"seed": [0]}, {"rule": "Adam text", **TEN}, "The same without bias correction"),
+    "rates_adam": Recipe(
+        path, {"rate": [0.01, 0.1, 0.3, 1.0, 10.0], "seed": [0]},
+        {"rule": "Adam code", "records": FEW}, "Ten steps of Adam at five learning rates",
+    ),
+    "rates_gd": Recipe(
+        path, {"rate": [500.0, 1000.0, 2000.0, 3000.0], "seed": [0]},
+        {"rule": "GD code", "records": FEW}, "Ten steps of GD at four learning rates",
+    ),
     "labels_adam": Recipe(
         path, {"labels": NOTHING, "rate": [1.0, 10.0], "seed": SEEDS},
         {"rule": "Adam code", "records": [1, 10]}, "Ten steps of Adam on labels that say nothing",
