@@ -1,8 +1,8 @@
 r"""The rules on the sweep over learning rates at ten steps (the document's Figures 5, 22, 23 and 24).
 
-A *sweep* is a Dataset over (seed, rate) of one optimiser in one reading, as :func:`sweep_of` makes it: losses, alignment
-and exponent of the features beside the spectra and their shapes; rate 0 is the untrained student.  A rule returns its
-letters, so that each gets a verdict.  Unless a rule says otherwise it is one on means over seeds.
+A *sweep* is a Dataset over (seed, rate) of one optimiser in one reading, as :func:`sweep_of` makes it: losses,
+alignment and exponent of the features beside the spectra and their shapes; rate 0 is the untrained student.  A rule
+returns its letters, so that each gets a verdict.  Unless a rule says otherwise it is one on means over seeds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BENIGN, LARGE, HUGE = [0.01, 0.1, 1.0], [1.0, 10.0, 100.0], [1000.0, 2000.0, 300
 
 def sweep_of(record: xr.Dataset, table: xr.Dataset, rule: str, features: str = "code") -> xr.Dataset:
     """One rule and reading of the features: the record at the document's ridge constant and its `shape_table`."""
-    return xr.merge([sweeps.reading(record, rule, features), table.sel(rule=rule)])
+    return sweeps.reading(record, rule, features).assign(table.sel(rule=rule).data_vars)
 
 
 def inside(hill: xr.DataArray) -> xr.DataArray:
@@ -73,10 +73,10 @@ def lower_is_better(runs: xr.Dataset, *, of: str = "test") -> float:
 
 
 def benign(adam: xr.Dataset, runs: xr.Dataset) -> dict[str, bool]:
-    """Range of exponents (HT-23): (a) where Adam is benign, (b) lower and better there, (c) over all `runs` (pooled)."""
+    """The range of exponents (HT-23): (a) that of Adam, (b) lower and better in it, (c) over all `runs` (pooled)."""
     hill, test = (adam[name].mean("seed") for name in ("hill", "test"))
     changed = runs.isel(run=~runs.unchanged.values)
-    loss_inside, loss_outside = (float(runs.test.values[flags].mean()) for flags in (runs.inside, ~runs.inside))
+    loss_inside, loss_outside = (float(runs.test.where(flags).mean()) for flags in (runs.inside, ~runs.inside))
     return {
         "a": bool(inside(hill.sel(rate=BENIGN)).all()),
         "b": sweeps.monotone(adam.hill, BENIGN, sign=-1)
