@@ -170,27 +170,22 @@ AGREEMENT = Exact(relative=1e-3, elsewhere=0.5)
 RECORDS: dict[str, Recipe] = {
     "deep_vgg11": Recipe(
         image_network,
-        {"data": ["digits", "cifar10", "mnist"], "seed": [0, 1]},
-        {"network": "VGG11", "images": {"digits": 100, "cifar10": 2000, "mnist": 2000}, "micro_batch": 2000},
+        {"seed": [0, 1], "data": ["digits", "cifar10", "mnist"]},
+        {"network": "VGG11", "images": {"digits": 40, "cifar10": 2000, "mnist": 2000}, "micro_batch": 2000},
         "Figures 6, 33 and 34: VGG11 after ten steps",
         agreement=AGREEMENT,
     ),
     "deep_resnet18": Recipe(
         image_network,
-        {"data": ["digits", "cifar10"], "seed": [0]},
-        {"network": "ResNet18", "images": {"digits": 40, "cifar10": 2000}, "micro_batch": 100},
+        {"seed": [0], "data": ["digits", "cifar10"]},
+        {"network": "ResNet18", "images": {"digits": 20, "cifar10": 2000}, "micro_batch": 100},
         "Figures 6 and 36: ResNet18 after ten steps",
         agreement=AGREEMENT,
     ),
     "deep_vgg11_plain": Recipe(
         image_network,
-        {"data": ["digits", "cifar10"], "seed": [0]},
-        {
-            "network": "VGG11",
-            "images": {"digits": 100, "cifar10": 2000},
-            "micro_batch": 100,
-            "batch_norm": False,
-        },
+        {"seed": [0], "data": ["digits", "cifar10"]},
+        {"network": "VGG11", "images": {"digits": 40, "cifar10": 2000}, "micro_batch": 100, "batch_norm": False},
         "The same of VGG11 without batch normalisation",
         agreement=AGREEMENT,
     ),
