@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shallow.experiments import Recipe
-from shallow.experiments.heavy_tails import alignment, first_update, long_runs, route, scaling, tail_fits, ten_steps
+from shallow.experiments.heavy_tails import (
+    alignment,
+    deep_nets,
+    first_update,
+    long_runs,
+    route,
+    scaling,
+    tail_fits,
+    ten_steps,
+)
 from shallow.experiments.heavy_tails.runs import RULES, one_step, steps
 from shallow.experiments.heavy_tails.sweeps import one_step_variants
 
@@ -54,7 +63,7 @@ SWEEPS: dict[str, Recipe] = {
         shortened=ONE_RUN,
     ),
 }
-MODULES = (first_update, tail_fits, route, alignment, scaling, ten_steps, long_runs)
+MODULES = (first_update, tail_fits, route, alignment, scaling, ten_steps, long_runs, deep_nets)
 ALL = {name: recipe for source in (SWEEPS, *(module.RECORDS for module in MODULES)) for name, recipe in source.items()}
 #: Large steps magnify rounding: with other instructions for the same matrix products the test losses after ten steps of
 #: Adam differ by up to a tenth, and the eigenvalues by a thousandth.
