@@ -10,8 +10,10 @@ from shallow.experiments.heavy_tails import (
     deep_nets,
     first_update,
     long_runs,
+    open_questions,
     route,
     scaling,
+    steering,
     tail_fits,
     ten_steps,
 )
@@ -63,7 +65,18 @@ SWEEPS: dict[str, Recipe] = {
         shortened=ONE_RUN,
     ),
 }
-MODULES = (first_update, tail_fits, route, alignment, scaling, ten_steps, long_runs, deep_nets)
+MODULES = (
+    first_update,
+    tail_fits,
+    route,
+    alignment,
+    scaling,
+    ten_steps,
+    long_runs,
+    deep_nets,
+    open_questions,
+    steering,
+)
 ALL = {name: recipe for source in (SWEEPS, *(module.RECORDS for module in MODULES)) for name, recipe in source.items()}
 #: Large steps magnify rounding: with other instructions for the same matrix products the test losses after ten steps of
 #: Adam differ by up to a tenth, and the eigenvalues by a thousandth.
