@@ -1,15 +1,15 @@
-r"""VGG11 and ResNet18 after ten full-batch Adam steps on images (document: Section 5.3 and Appendix F.6), their spectra.
+r"""VGG11 and ResNet18 after ten full-batch Adam steps on images: spectra of their layers.
 
-The learning rate, the steps and the layers are given there; nearly everything else is a guess of this book and stands in the arguments of
-:func:`image_network`.  Spectra before and after are compared in two readings of a convolution as a matrix, see
-:func:`shallow.deep.weight_matrices`.
+The document (Section 5.3, Appendix F.6) gives the learning rate, the steps and the layers; nearly everything else is a
+guess of this book and stands in the arguments of :func:`image_network`.  Spectra before and after are compared in two
+readings of a convolution as a matrix, see :func:`shallow.deep.weight_matrices`.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -23,6 +23,8 @@ from shallow.experiments.heavy_tails.tail_fits import same_norms
 from shallow.spectra import esd, tails
 from shallow.stats import stream
 from shallow.train import accumulated
+
+Layer = TypeVar("Layer")
 
 NETWORKS = {"VGG11": deep.vgg11, "ResNet18": deep.resnet18}
 #: Matrices that keep something of the trained weights, but not how they are arranged.
@@ -82,6 +84,7 @@ def image_network(
 
     Returns:
         singular_values (flattening, layer, t, k): descending, t = 0 and `steps`, filled up with NaN;
+        kernel (layer, size): number of outputs, of inputs and of positions of the kernel;
         movement (layer): $\|W_t - W_0\|_F / \|W_0\|_F$;
         null_hill (null, layer): PL_Alpha_Hill after the steps of the matrices of `NULLS` in the reading "joined": a
             Gaussian matrix with the norms of the rows and columns, and the entries in random order;
@@ -103,10 +106,12 @@ def image_network(
     run = accumulated.train(
         sample.x, sample.y, initial, step=rate, steps=steps, measure=spectra, micro_batch=micro_batch
     )
+    layers = numbered(deep.weight_layers(run.network))
     before, after = numbered(deep.weight_matrices(initial)), numbered(deep.weight_matrices(run.network))
     return xr.Dataset(
         {
             "singular_values": (("flattening", "layer", "t", "k"), _padded(run.measures)),
+            "kernel": (("layer", "size"), [_sizes(layer) for layer in layers.values()]),
             "movement": ("layer", [_relative(before[name], after[name]) for name in after]),
             "null_hill": (("null", "layer"), np.transpose([_null_hills(W, rng) for W in after.values()])),
             "loss": ("step", run.loss),
@@ -117,15 +122,16 @@ def image_network(
             "flattening": list(deep.FLATTENINGS),
             "layer": np.arange(1, len(after) + 1),
             "t": run.records,
+            "size": ["out", "in", "positions"],
             "null": list(NULLS),
             "step": np.arange(steps + 1),
         },
     )
 
 
-def numbered(layers: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The numbered layers of :func:`shallow.deep.weight_layers`, without those on shortcuts."""
-    return {name: array for name, array in layers.items() if name.startswith("layer ")}
+def numbered(layers: Mapping[str, Layer]) -> dict[str, Layer]:
+    """Of a mapping by the names of :func:`shallow.deep.weight_layers` that of the layers not on shortcuts."""
+    return {name: layer for name, layer in layers.items() if name.startswith("layer ")}
 
 
 def spectra(network: nn.Module) -> dict[str, np.ndarray]:
@@ -153,6 +159,10 @@ def _padded(measures: list[dict[str, np.ndarray]]) -> np.ndarray:
         for i, values in enumerate(found.values()):
             filled[t, i, : len(values)] = values
     return np.moveaxis(filled.reshape(len(measures), len(deep.FLATTENINGS), -1, longest), 0, 2)
+
+
+def _sizes(layer: nn.Module) -> list[int]:
+    return [*layer.weight.shape[:2], layer.weight[0, 0].numel()]
 
 
 def _relative(before: np.ndarray, after: np.ndarray) -> float:
