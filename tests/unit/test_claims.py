@@ -236,6 +236,12 @@ def test_decide_refuses(arguments, says):
         claims.decide(**arguments)
 
 
+def test_letters_that_hold_are_reproduced_and_the_others_contradicted():
+    assert claims.lettered({"a": True, "b": np.bool_(False)}) == {"a": "reproduced", "b": "contradicted"}
+    with pytest.raises(ValueError, match="single truth value"):
+        claims.lettered({"a": "yes"})
+
+
 @pytest.mark.parametrize(
     ("parts", "verdict"),
     [

@@ -10,7 +10,7 @@ The rows live in book/claims/*.yml, one file per chapter. A report that differs 
 that prose, cell and ledger cannot disagree; with SHALLOW_LEDGER=update in the environment the row is rewritten instead.
 """
 
-from shallow.claims.ledger import Ledger, LedgerMismatch, combine, counts, decide, everything
+from shallow.claims.ledger import Ledger, LedgerMismatch, combine, counts, decide, everything, lettered
 from shallow.claims.pages import counts_table, table
 from shallow.claims.rows import RANKS, VERDICTS, Document, LedgerError, Row, documents
 
@@ -28,5 +28,6 @@ __all__ = [
     "decide",
     "documents",
     "everything",
+    "lettered",
     "table",
 ]

@@ -40,6 +40,11 @@ def decide(*, reproduced: bool, contradicted: bool = False, otherwise: str = "pa
     return "contradicted" if contradicted else otherwise
 
 
+def lettered(flags: Mapping[str, bool]) -> dict[str, str]:
+    """The verdicts of lettered criteria of which each either holds or does not."""
+    return {letter: decide(reproduced=holds, contradicted=not holds) for letter, holds in flags.items()}
+
+
 def combine(parts: Mapping[str, str]) -> str:
     """The verdict of a claim from those of its parts: theirs if they agree, else partly."""
     check_parts(parts)
