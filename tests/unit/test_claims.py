@@ -237,7 +237,7 @@ def test_decide_refuses(arguments, says):
 
 
 def test_letters_that_hold_are_reproduced_and_the_others_contradicted():
-    assert claims.lettered({"a": True, "b": np.bool_(False)}) == {"a": "reproduced", "b": "contradicted"}
+    assert claims.lettered({"a": True, "b": np.array(False)}) == {"a": "reproduced", "b": "contradicted"}
     with pytest.raises(ValueError, match="single truth value"):
         claims.lettered({"a": "yes"})
 

@@ -42,7 +42,8 @@ def decide(*, reproduced: bool, contradicted: bool = False, otherwise: str = "pa
 
 def lettered(flags: Mapping[str, bool]) -> dict[str, str]:
     """The verdicts of lettered criteria of which each either holds or does not."""
-    return {letter: decide(reproduced=holds, contradicted=not holds) for letter, holds in flags.items()}
+    plain = {letter: np.asarray(holds).item() for letter, holds in flags.items()}
+    return {letter: decide(reproduced=holds, contradicted=not holds) for letter, holds in plain.items()}
 
 
 def combine(parts: Mapping[str, str]) -> str:
