@@ -144,8 +144,9 @@ def large_gd(gd: xr.Dataset) -> dict[str, bool]:
 
 
 def standard_error(values: xr.DataArray) -> float:
-    """Standard error of the mean over seeds."""
-    return float(values.std("seed", ddof=1)) / values.sizes["seed"] ** 0.5
+    """Standard error of the mean over seeds; 0 for a single seed, so that a rule then asks for the sign alone."""
+    seeds = values.sizes["seed"]
+    return float(values.std("seed", ddof=1)) / seeds**0.5 if seeds > 1 else 0.0
 
 
 def with_training_loss(one: xr.Dataset) -> dict[str, float]:
@@ -159,13 +160,14 @@ def tighter(adam: Mapping[str, float], gd: Mapping[str, float]) -> dict[str, boo
 
 
 def alike(one: xr.Dataset, other: xr.Dataset) -> dict[str, float]:
-    """Spearman over the learning rates between the curves of two sweeps (HT-54)."""
+    """Spearman over the learning rates between the curves of two sweeps, means over the seeds they share (HT-54)."""
+    one, other = xr.align(one, other, join="inner")
     return {name: sweeps.rank(one[name], other[name]) for name in ("train", "test", "alignment", "hill")}
 
 
 def fewer_points(few: xr.Dataset, many: xr.Dataset) -> dict[str, bool]:
     """Adam at 1 with 2000 and with 8000 points (HT-59): exponents, and the gap by direction and by the letter."""
-    few, many = few.sel(rate=1), many.sel(rate=1)
+    few, many = xr.align(few.sel(rate=1), many.sel(rate=1), join="inner")
     near = [abs(float(one.hill.mean()) - quoted) <= 0.05 for one, quoted in ((few, 1.8), (many, 1.9))]
     no_spike = float(many.spike_ratio.mean()) < shapes.SPIKE_RATIO
     return {
@@ -181,10 +183,9 @@ def same_trend(adam: xr.Dataset) -> dict[str, bool]:
     A rise is allowed up to 0.03 for PL_Alpha_Hill and one standard error of the (paired) rise for PL_Alpha_KS.
     """
     kept = adam.sel(rate=[rate for rate in RATES if rate >= 0.1])
-    ks_rises = kept.ks.diff("rate")
-    allowed = ks_rises.std("seed", ddof=1) / ks_rises.sizes["seed"] ** 0.5
+    ks_rises = [kept.ks.diff("rate").sel(rate=rate) for rate in kept.rate.values[1:]]
     return {
         "correlated": sweeps.rank(kept.hill, kept.ks) >= 0.8,
         "PL_Alpha_Hill does not rise": bool((kept.hill.mean("seed").diff("rate") <= 0.03).all()),
-        "PL_Alpha_KS does not rise": bool((ks_rises.mean("seed") <= allowed).all()),
+        "PL_Alpha_KS does not rise": all(float(rise.mean()) <= standard_error(rise) for rise in ks_rises),
     }
