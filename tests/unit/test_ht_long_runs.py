@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from shallow.experiments.heavy_tails import long_runs, route, runs
 from shallow.spectra import esd, shapes
 from shallow.train import first_layer
@@ -58,6 +59,25 @@ def test_only_the_rank_one_part_of_the_first_update_is_scaled(factor):
     values = esd.eigenvalues(start + (U * np.append(factor * s[0], s[1:])) @ Vt)
     found = long_runs.until_onset(0, rule="Adam code", rate=0.2, checks=[1], spike_factor=factor, **SMALL)
     assert float(found.spike_ratio[0]) == pytest.approx(values[0] / values[1], rel=1e-4)
+
+
+def test_courses_are_means_over_the_seeds():
+    """Of the shapes of each seed's spectra; one table for every rule and rate."""
+    options = dict(rule="GD code", rate=300.0, records=[0, 1, 3])
+    two = [long_runs.milestones(seed, **options, **SMALL) for seed in (0, 1)]
+    joined = xr.concat(two, "seed").assign_coords(seed=[0, 1]).expand_dims(rule=["GD code"], rate=[300.0])
+    ((key, table),) = long_runs.courses(150, 100, joined).items()
+    last = [shapes.shape(one.eigenvalues.sel(step=3).values, 150, 100) for one in two]
+    assert key == ("GD code", 300.0) and table.attrs["seeds"] == 2
+    assert float(table.hill_excl.sel(step=3)) == pytest.approx(np.mean([s.hill_excl for s in last]))
+    assert float(table.ht.sel(step=3)) == np.mean([s.ht for s in last])
+    assert float(table.moved.sel(step=1)) == pytest.approx(np.mean([float(one.moved[1]) for one in two]))
+
+
+def test_steps_to_the_onset_are_the_first_check_that_has_it():
+    onset = [[False, True, False], [False, False, False]]
+    found = xr.Dataset({"onset": (("seed", "check"), onset)}, {"seed": [0, 1], "check": [1, 5, 9]})
+    np.testing.assert_array_equal(long_runs.steps_to_onset(found), [5, np.nan])
 
 
 def test_checks_are_every_step_and_then_steps_that_grow():

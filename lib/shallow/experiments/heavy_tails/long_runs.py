@@ -15,6 +15,7 @@ import xarray as xr
 
 from shallow.experiments import Exact, Recipe, releases_gil
 from shallow.experiments.heavy_tails.runs import RULES, Draw, draw
+from shallow.experiments.heavy_tails.sweeps import shape_table
 from shallow.spectra import esd, shapes
 from shallow.train.first_layer import Trainer
 
@@ -99,6 +100,34 @@ def _trainer(drawn: Draw, rule: str) -> Trainer:
 def _check_steps(name: str, steps: Sequence[int], least: int) -> None:
     if len(steps) == 0 or steps[0] < least or (np.diff(steps) <= 0).any():
         raise ValueError(f"{name} must be ascending steps of at least {least}, got {list(steps)}")
+
+
+# What the page asks of the runs.
+
+
+def courses(h: int, d: int, *found: xr.Dataset) -> dict[tuple[str, float], xr.Dataset]:
+    """The mean over the seeds of the shapes along runs of :func:`milestones`, by rule and rate.
+
+    Args:
+        h, d: shape of the weights.
+        found: runs over rule, rate, seed and step.
+
+    Returns a table over the step for every rule and rate: the numbers of :func:`sweeps.shape_table`, shares of the
+    seeds where they are verdicts, `moved` and `loss`; the number of the seeds is the attribute `seeds`.
+    """
+    tables = {}
+    for one in found:
+        numbers = shape_table(one.eigenvalues, h, d, initial="step").assign(moved=one.moved, loss=one.loss)
+        for rule in one.rule.values:
+            for rate in one.rate.values:
+                mean = numbers.sel(rule=rule, rate=rate).mean("seed")
+                tables[str(rule), float(rate)] = mean.assign_attrs(seeds=one.sizes["seed"])
+    return tables
+
+
+def steps_to_onset(found: xr.Dataset) -> xr.DataArray:
+    """The first check with HT-ONSET of runs of :func:`until_onset`, NaN where there is none."""
+    return found.check.where(found.onset).min("check")
 
 
 #: Every step up to 30, then steps that grow by a tenth, up to 1000.
