@@ -124,7 +124,8 @@ def penalised(
 
     Returns:
         loss, hill (step): loss of the first stage *without* the penalty, and PL_Alpha_Hill, at the looks;
-        train, test (step, features): of the ridge read-out there.
+        train, test (step, features): of the ridge read-out there;
+        eigenvalues (k): of $W^\top W$ at the last look.
     """
     if not (np.isfinite(strength) and strength >= 0):
         raise ValueError(f"strength must be finite and not negative, got {strength}")
@@ -134,8 +135,8 @@ def penalised(
     for t in range(steps + 1):
         gradient = trainer.gradient()
         if t in looks:
-            exponent = tails.hill(esd.eigenvalues(trainer.W.numpy()))
-            seen.append((float(trainer.loss), exponent, losses(trainer.student, drawn)))
+            spectrum = esd.eigenvalues(trainer.W.numpy())
+            seen.append((float(trainer.loss), tails.hill(spectrum), losses(trainer.student, drawn)))
         if strength:
             alpha, slope = hill_gradient(trainer.W.numpy())
             gradient.add_(torch.from_numpy(slope.astype(np.float32)), alpha=2 * strength * (alpha - target))
@@ -145,7 +146,7 @@ def penalised(
     found = np.array(found)
     both = {name: (("step", "features"), found[:, k]) for k, name in enumerate(("train", "test"))}
     return xr.Dataset(
-        {"loss": ("step", list(loss)), "hill": ("step", list(exponents))} | both,
+        {"loss": ("step", list(loss)), "hill": ("step", list(exponents)), "eigenvalues": ("k", spectrum)} | both,
         {"step": list(looks), "features": list(runs.FEATURES)},
     )
 
@@ -179,9 +180,10 @@ def compared(first: xr.Dataset, second: xr.Dataset) -> xr.DataArray:
 
 
 SEEDS = [0, 1, 2, 3, 4]
-#: The exponents aimed at, and the strengths of the penalty tried on the first seed.
-TARGETS, STRENGTHS = [2.0, 2.2, 2.4], [0.01, 0.1, 1.0]
+#: The exponents aimed at, the strengths of the penalty tried on the first seed, and the one used on the others.
+TARGETS, STRENGTHS, STRENGTH = [2.0, 2.2, 2.4], [0.01, 0.1, 1.0], 0.01
 HALF = {"n": 1000, "d": 500, "h": 750, "test": 1000}
+WHOLE = {**HALF, "looks": [*range(11), *range(12, 51, 2)]}
 LONG = Exact(1e-3)  # fifty large steps: see the remark on other processors in `recorded`
 
 RECORDS: dict[str, Recipe] = {
@@ -191,6 +193,20 @@ RECORDS: dict[str, Recipe] = {
         {"strength": STRENGTHS, "target": TARGETS, "seed": SEEDS[:1]},
         {**HALF, "looks": [50]},
         "A penalty on the exponent: strengths tried on one seed",
+        agreement=LONG,
+    ),
+    "penalty": Recipe(
+        penalised,
+        {"target": TARGETS, "seed": SEEDS[1:]},
+        {**WHOLE, "strength": STRENGTH},
+        "The penalty with the strength found, on the other seeds",
+        agreement=LONG,
+    ),
+    "penalty_beside": Recipe(
+        penalised,
+        {"strength": [0.0, 1.0], "seed": SEEDS[1:]},
+        {**WHOLE, "target": 2.0},
+        "The same without a penalty, and with one a hundred times stronger",
         agreement=LONG,
     ),
 }
