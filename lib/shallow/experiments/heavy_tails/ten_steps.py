@@ -87,6 +87,9 @@ BESIDE = "The same in the text's reading"
 RECORDS: dict[str, Recipe] = {
     "ten_steps_8000": _sweep(CODE, 5, "Figure 5: ten steps, 8000 points", n=8000, penalties=PENALTIES),
     "ten_steps_8000_text": _sweep(TEXT, 1, BESIDE, n=8000, penalties=PENALTIES),
+    "ten_steps_8000_benign": _sweep(
+        ["Adam text"], 5, "The text's Adam where Section 5.2 calls it benign", rates=(0.01, 0.1, 1.0), n=8000
+    ),
     "ten_steps_2000": _sweep(CODE, 5, "Figure 22: ten steps, 2000 points", n=2000),
     "ten_steps_2000_text": _sweep(TEXT, 2, BESIDE, n=2000),
     "ten_steps_4000": _sweep(CODE, 3, "Figure 23: ten steps, 4000 points", n=4000),
