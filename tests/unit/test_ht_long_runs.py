@@ -93,3 +93,15 @@ def test_bad_input_is_named():
         long_runs.until_onset(0, rule="GD code", rate=1.0, checks=[0, 1], **SMALL)
     with pytest.raises(ValueError, match="rule must be one of GD code, .*, got 'SGD'"):
         long_runs.milestones(0, rule="SGD", rate=1.0, records=[1], **SMALL)
+
+
+def test_single_precision_is_the_run_of_the_milestones_and_double_precision_follows_it():
+    """The first steps agree to rounding; a larger rate is another run."""
+    options = dict(rate=0.3, records=[0, 1, 4], **SMALL)
+    wanted = long_runs.milestones(0, rule="Adam code", **options)
+    single, double = (long_runs.in_precision(0, dtype=dtype, **options) for dtype in ("float32", "float64"))
+    np.testing.assert_array_equal(single.eigenvalues, wanted.eigenvalues)
+    np.testing.assert_allclose(double.eigenvalues, wanted.eigenvalues, rtol=1e-4)
+    np.testing.assert_allclose(single.loss[:2], wanted.loss[:2], rtol=1e-6)
+    assert double.moved[-1] == pytest.approx(float(wanted.moved[-1]), rel=1e-4)
+    assert double.loss[1] != single.loss[1]
