@@ -30,8 +30,6 @@ from shallow.train.ridge import Ridge, mean_square, similarity
 TEST, MORE = 200, 2000
 SAMPLES = ("train", "test", "wide")
 
-# Gaussian-equivalent features.
-
 MODELS = ("true", "linear", "linear again", "conditional")
 _END = 6.0  # of the integrals over a standard normal variable
 
@@ -126,8 +124,6 @@ def gaussian_equivalent(seed: int, *, rule: str, rate: float, more: int = MORE, 
     return xr.Dataset({"loss": (("features", "model", "sample"), found)}, coordinates)
 
 
-# Surgery on trained weights.
-
 SURGERIES = ("trained", "rank one", "noise values", "noise values, same norm", "random vectors")
 
 
@@ -186,8 +182,6 @@ def surgeries(
         {"surgery": list(SURGERIES), "features": list(runs.FEATURES), "sample": list(SAMPLES)},
     )
 
-
-# Several directions.
 
 #: Teachers by name: settings of :func:`runs.draw`.
 TEACHERS: Mapping[str, Mapping] = {
