@@ -153,6 +153,7 @@ def test_a_penalty_moves_the_exponent_to_its_target():
     drawn = runs.draw(0, **SMALL)
     run = first_layer.train(*drawn.samples.train, drawn.student, first_layer.Adam(), rate=0.05, steps=11)
     np.testing.assert_allclose(plain.loss, run.loss[[0, 10]], rtol=1e-6)
+    assert tails.hill(plain.eigenvalues.values) == float(plain.hill[-1])
     last = {target: steering.penalised(0, target=target, strength=1.0, **options).hill[-1] for target in (2.0, 3.0)}
     assert last[2.0] < plain.hill[-1] - 0.05 and last[3.0] > plain.hill[-1] + 0.05
 
