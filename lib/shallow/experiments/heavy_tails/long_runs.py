@@ -240,7 +240,7 @@ RECORDS: dict[str, Recipe] = {
     ),
     "precision": Recipe(
         in_precision, {"dtype": ["float32", "float64"], "rate": [0.1, 1.0], "seed": [0]}, {"records": LONG, **TENTH},
-        "Ten thousand steps of Adam in two precisions", agreement=CLOSE, shortened=START,
+        "Ten thousand steps of Adam in two precisions", agreement=CLOSE,
     ),
     "onset": Recipe(
         until_onset, {"rate": ONSET_RATES, "seed": [0, 1, 2]}, {"rule": "Adam code", "checks": CHECKS, **QUARTER},
