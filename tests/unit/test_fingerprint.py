@@ -37,7 +37,7 @@ def unused(x): return x
     "deep/__init__.py": "",
     "deep/inner.py": """
 import numpy as np
-np.seterr(all='raise')
+np.setbufsize(8192)
 def value(seed): return helper(seed)
 def helper(seed): return seed
 """,
