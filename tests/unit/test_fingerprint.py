@@ -72,7 +72,7 @@ def mimic(tmp_path, monkeypatch):
         ("factor.py", "FACTOR: float = 2", "FACTOR: float = 3"),  # a constant two imports away
         ("tools.py", "def marked(f): return f", "def marked(f): return print or f"),  # its decorator
         ("deep/inner.py", "def helper(seed): return seed", "def helper(seed): return 2 * seed"),  # through a submodule
-        ("deep/inner.py", "raise", "warn"),  # a statement that runs at import
+        ("deep/inner.py", "8192", "4096"),  # a statement that runs at import
         ("constants.py", "LARGE = 5", "LARGE = 6"),  # a module under another name
     ],
 )
