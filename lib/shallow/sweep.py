@@ -125,7 +125,8 @@ def _call(
     """One cell with its index and its seconds; an exception comes back as a value, so that the others go on."""
     began = time.perf_counter()
     try:
-        if os.getpid() == parent:  # a thread of the caller, who has set the number of compute threads
+        if os.getpid() == parent:  # a thread of the caller, who has set the number of compute threads and restores it
+            threadpool_limits(1)  # but OpenMP keeps a number of its own for every thread
             outcome = cell(**point, **fixed)
         else:
             with one_compute_thread():
