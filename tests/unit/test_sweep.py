@@ -1,8 +1,10 @@
 """A grid of cells stacks into one labelled dataset, whatever the order and the place in which the cells finish."""
 
 import os
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,6 +42,23 @@ def test_cells_run_in_processes_unless_they_release_the_lock():
     assert os.getpid() not in processes
     threads = sweep.grid(releases_gil(lambda seed: cells.placed(seed)), {"seed": [0, 1]}, jobs=2).process.values
     assert set(threads) == {os.getpid()}
+
+
+def test_threads_have_one_openmp_thread_whatever_the_environment_says():
+    """OpenMP counts the threads of every thread anew, so the caller's limit alone is not theirs."""
+    program = """
+import torch
+from planted import cells
+from shallow import sweep
+from shallow.experiments import releases_gil
+torch.set_num_threads(2)
+print(*sweep.grid(releases_gil(lambda seed: cells.placed(seed)), {"seed": [0, 1]}, jobs=2).threads.values)
+"""
+    tests = str(Path(cells.__file__).parent.parent)
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    environment |= {"PYTHONPATH": tests, "OMP_NUM_THREADS": "3"}
+    run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["1", "1"]
 
 
 @pytest.mark.parametrize("function", [cells.placed, releases_gil(lambda seed: cells.placed(seed))])
