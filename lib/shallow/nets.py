@@ -81,6 +81,37 @@ def normal(rng: np.random.Generator, width: int) -> TwoLayer:
     return TwoLayer(w, b, v / np.sqrt(width))
 
 
+def small(rng: np.random.Generator, width: int, inputs: int, deviation: float) -> TwoLayer:
+    r"""Every component of W and v drawn from $N(0, s^2)$, no biases; W first.
+
+    Source: Boursier and Flammarion, "Simplicity bias and optimization threshold", Appendix A.1.
+    """
+    _check_small(width, inputs, "deviation", deviation)
+    W = deviation * rng.standard_normal((width, inputs))
+    return TwoLayer(W, np.zeros(width), deviation * rng.standard_normal(width))
+
+
+def dominated(rng: np.random.Generator, width: int, inputs: int, scale: float) -> TwoLayer:
+    r"""$v_j = \pm\lambda/\sqrt m$, $w_j = \frac{\lambda^2}{\sqrt m} \tilde w_j$ with $\tilde w_j$ uniform in the unit ball.
+
+    There are no biases, and the output weights dominate: $\|w_j\| \le \lambda |v_j|$.  W is drawn first, then the signs.
+    Source: Boursier and Flammarion, eq. (8); the power of $\lambda$ in $w_j$ is a reconstruction.
+    """
+    _check_small(width, inputs, "scale", scale)
+    W = rng.standard_normal((width, inputs))
+    W *= (rng.uniform(size=width) ** (1 / inputs) / np.linalg.norm(W, axis=1))[:, None]
+    signs = rng.choice([-1.0, 1.0], width)
+    return TwoLayer(scale**2 / width**0.5 * W, np.zeros(width), scale / width**0.5 * signs)
+
+
+def _check_small(width: int, inputs: int, name: str, value: float) -> None:
+    _check_width(width)
+    if not isinstance(inputs, int | np.integer) or inputs < 1:
+        raise ValueError(f"inputs must be a positive integer, got {inputs!r}")
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be positive and finite, got {value}")
+
+
 def scaled(network: TwoLayer, factor: float) -> TwoLayer:
     r"""All parameters times $\alpha$; the function is then $\alpha^2 f$ because $f$ is homogeneous of degree two."""
     return TwoLayer(factor * network.W, factor * network.b, factor * network.v)
