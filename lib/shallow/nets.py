@@ -92,9 +92,9 @@ def small(rng: np.random.Generator, width: int, inputs: int, deviation: float) -
 
 
 def dominated(rng: np.random.Generator, width: int, inputs: int, scale: float) -> TwoLayer:
-    r"""$v_j = \pm\lambda/\sqrt m$, $w_j = \frac{\lambda^2}{\sqrt m} \tilde w_j$ with $\tilde w_j$ uniform in the unit ball.
+    r"""$v_j = \pm\lambda/\sqrt m$ and $w_j = \lambda^2 \tilde w_j/\sqrt m$, $\tilde w_j$ uniform in the unit ball.
 
-    There are no biases, and the output weights dominate: $\|w_j\| \le \lambda |v_j|$.  W is drawn first, then the signs.
+    No biases; the output weights dominate, $\|w_j\| \le \lambda |v_j|$.  W is drawn first, then the signs.
     Source: Boursier and Flammarion, eq. (8); the power of $\lambda$ in $w_j$ is a reconstruction.
     """
     _check_small(width, inputs, "scale", scale)

@@ -22,7 +22,7 @@ import xarray as xr
 from shallow import fingerprint, paths, stats, sweep
 from shallow.experiments import Recipe
 
-CHAPTERS = ("cyclic_labels", "heavy_tails")
+CHAPTERS = ("cyclic_labels", "heavy_tails", "simplicity_bias")
 
 
 class RecordError(RuntimeError):

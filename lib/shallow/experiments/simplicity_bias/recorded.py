@@ -1,0 +1,8 @@
+"""The recorded runs of the chapter: name -> recipe.  Rerun one by ``python -m shallow record simplicity_bias/NAME``."""
+
+from __future__ import annotations
+
+from shallow.experiments import Recipe
+
+MODULES: list = []
+RECORDS: dict[str, Recipe] = {name: recipe for module in MODULES for name, recipe in module.RECORDS.items()}
