@@ -1,0 +1,1 @@
+"""Geometry of early alignment: gradient vectors on the sphere, their deviation, extremal vectors, clusters."""
