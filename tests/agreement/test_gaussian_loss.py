@@ -1,0 +1,113 @@
+"""The closed form of the Gaussian loss against a dense formula with angles, against samples and against laws."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shallow import nets
+from shallow.data import teachers
+from shallow.geometry import gaussian_loss
+
+
+def network(rng, width, inputs, scale=1.0):
+    return nets.small(rng, width, inputs, scale)
+
+
+def dense(first, second):
+    r"""The same number from $K = |u||v| (\sin t + (\pi - t)\cos t) / 2\pi$, one angle for every pair."""
+    W, a = np.concatenate([first.W, second.W]), np.concatenate([first.v, -second.v])
+    norms = np.linalg.norm(W, axis=1)
+    u = W / np.where(norms > 0, norms, 1)[:, None]
+    t = 2 * np.arctan2(np.linalg.norm(u[:, None] - u, axis=2), np.linalg.norm(u[:, None] + u, axis=2))
+    return a @ (np.outer(norms, norms) * (np.sin(t) + (np.pi - t) * np.cos(t)) / (2 * np.pi)) @ a
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 7), st.integers(1, 5))
+def test_agrees_with_the_dense_formula(seed, width, inputs, units):
+    """Also with neurons that are zero, equal, opposite or almost collinear."""
+    rng = np.random.default_rng(seed)
+    one, teacher = network(rng, width, inputs), teachers.relu(rng, units, inputs)
+    W = one.W.copy()
+    W[rng.random(width) < 0.2] = 0
+    W[0], W[-1] = -2 * W[width // 2], W[width // 2] * (1 + 1e-9 * rng.standard_normal(inputs))
+    one = nets.TwoLayer(W, one.b, one.v)
+    mass = sum(np.abs(net.v) @ np.linalg.norm(net.W, axis=1) for net in (one, teacher))
+    found = gaussian_loss.excess_risk(one, teacher)
+    assert found == pytest.approx(dense(one, teacher), rel=1e-12, abs=1e-14 * mass**2)
+    assert found == pytest.approx(gaussian_loss.excess_risk(teacher, one), rel=1e-12, abs=1e-14 * mass**2)
+
+
+@pytest.mark.parametrize("width", [gaussian_loss._TILE + shift for shift in (-3, -2, -1, 0, 700)])
+def test_agrees_where_tiles_end(width):
+    rng = np.random.default_rng(width)
+    one, teacher = network(rng, width, 3), teachers.first_axis(3)
+    assert gaussian_loss.excess_risk(one, teacher) == pytest.approx(dense(one, teacher), rel=1e-12)
+
+
+@pytest.mark.parametrize("inputs", [1, 2, 5])
+def test_agrees_with_a_sample(inputs):
+    """Within five standard errors, and a teacher that is one tenth longer is told apart."""
+    rng = np.random.default_rng(inputs)
+    one, teacher = network(rng, 30, inputs, 0.3), teachers.relu(rng, 3, inputs)
+    x = rng.standard_normal((400_000, inputs))
+    squares = (one.forward(x) - teacher.forward(x)) ** 2
+    error = squares.std() / len(x) ** 0.5
+    assert abs(gaussian_loss.excess_risk(one, teacher) - squares.mean()) < 5 * error
+    longer = nets.TwoLayer(1.1 * teacher.W, teacher.b, teacher.v)
+    assert abs(gaussian_loss.excess_risk(one, longer) - squares.mean()) > 5 * error
+
+
+@pytest.mark.parametrize("size", [1e-2, 1e-3, 1e-5])
+@pytest.mark.parametrize("pieces", [1, 5000])
+def test_a_linear_estimate_costs_its_squared_distance(size, pieces):
+    r"""$\|\hat\beta - \beta^*\|^2$, down to 1e-10 and with the estimate cut into thousands of pieces."""
+    rng = np.random.default_rng(pieces)
+    shift = size * rng.standard_normal(5)
+    estimate = np.eye(5)[0] + shift
+    lengths = rng.uniform(0.5, 1.5, pieces)
+    lengths /= lengths.sum()
+    W = np.concatenate([np.outer(lengths**0.5, estimate), -np.outer(lengths**0.5, estimate)])
+    one = nets.TwoLayer(W, np.zeros(2 * pieces), np.concatenate([lengths**0.5, -(lengths**0.5)]))
+    found = gaussian_loss.excess_risk(one, teachers.first_axis(5))
+    assert found == pytest.approx(shift @ shift, rel=1e-4, abs=1e-15)
+    assert found != pytest.approx(shift @ shift / 2, rel=0.1)  # the factor 1/2 of the loss of the flow
+
+
+def test_two_slopes_on_a_line():
+    r"""In d = 1, $h = p x_+ - q x_-$ against $x$ costs $((p - 1)^2 + (q - 1)^2) / 2$."""
+    p, q = 1.3, 0.4
+    one = nets.TwoLayer(np.array([p, -1.0]), np.zeros(2), np.array([1.0, -q]))
+    assert gaussian_loss.excess_risk(one, teachers.first_axis(1)) == pytest.approx(((p - 1) ** 2 + (q - 1) ** 2) / 2)
+
+
+def test_a_network_is_at_distance_zero_from_itself():
+    one = network(np.random.default_rng(0), 900, 5)
+    mass = np.abs(one.v) @ np.linalg.norm(one.W, axis=1)
+    assert 0 <= gaussian_loss.excess_risk(one, one) < 1e-15 * mass**2
+
+
+def test_ten_thousand_neurons_take_well_under_a_second():
+    one, teacher = network(np.random.default_rng(0), 10_000, 5), teachers.first_axis(5)
+    seconds = []
+    for _ in range(4):
+        began = time.perf_counter()
+        gaussian_loss.excess_risk(one, teacher)
+        seconds.append(time.perf_counter() - began)
+    assert min(seconds) < 1.0
+
+
+def bad_calls():
+    one, teacher = network(np.random.default_rng(0), 4, 3), teachers.first_axis(3)
+    biased = nets.TwoLayer(one.W, np.ones(4), one.v)
+    yield "teacher must have 3 inputs", lambda: gaussian_loss.excess_risk(one, teachers.first_axis(2))
+    yield "network must have no biases", lambda: gaussian_loss.excess_risk(biased, teacher)
+    yield "teacher must have no biases", lambda: gaussian_loss.excess_risk(teacher, biased)
+
+
+@pytest.mark.parametrize(("name", "call"), list(bad_calls()))
+def test_bad_input_names_the_argument(name, call):
+    with pytest.raises(ValueError, match=name):
+        call()
