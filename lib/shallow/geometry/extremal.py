@@ -1,0 +1,267 @@
+r"""Extremal vectors of a finite sample: the directions that early alignment can lead to.
+
+Definition 1: D is *extremal* if some w on the sphere satisfies $D \in \mathfrak D_n(w)$ and D = 0 or
+$A_n(D) = A_n(w)$ or $A_n(D) = -A_n(w)$ (symbols: :mod:`shallow.geometry.alignment`).  A pattern with z zeros is a face
+of the arrangement of the n hyperplanes $\langle w, x_k\rangle = 0$, and the condition leaves one candidate on it: D
+must be orthogonal to the z inputs, hence the projection of the vector of the active points, and the z indicators
+follow from a linear system.  So all extremal vectors can be listed: along the circle in two dimensions
+(:func:`circle`), face by face in few dimensions (:func:`faces`), over all sign vectors for a handful of points
+(:func:`brute_force`).  All take inputs in general position (at most d - 1 of them orthogonal to one direction), as
+almost all samples of a continuous law are, and labels different from zero.
+
+Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Section 2.3.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+from scipy import optimize
+
+from shallow.geometry import alignment
+
+#: Inner products below this fraction of their factors' norms are zero: only exactly orthogonal inputs come near.
+ZERO = 1e-11
+#: The largest number of faces that are listed one by one.
+MOST = 2_000_000
+
+
+@dataclass(frozen=True)
+class Extremal:
+    """The extremal vectors of a sample; D = 0 is listed once, last, where it is one.
+
+    Attributes:
+        vectors: shape (q, d).
+        kinds: +1 where A(D) = A(w), -1 where A(D) = -A(w), 0 for D = 0; shape (q,), int8.
+        zeros: number of points orthogonal to the direction; shape (q,), int64.
+    """
+
+    vectors: np.ndarray
+    kinds: np.ndarray
+    zeros: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    @property
+    def directions(self) -> np.ndarray:
+        """The unit vectors D/||D|| (kind +1) and -D/||D|| (kind -1) where G has them; D = 0 has none; (<= q, d)."""
+        vectors, kinds = self.vectors[self.kinds != 0], self.kinds[self.kinds != 0]
+        return kinds[:, None] * vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def circle(x: np.ndarray, y: np.ndarray) -> Extremal:
+    r"""All extremal vectors in two dimensions: one turn of w around the circle.
+
+    D_n is constant on the 2n open arcs between the rays orthogonal to an input, and a segment on each ray.  An arc
+    holds an extremal vector if $D_n$ or $-D_n$ points into it, a ray if its segment meets the line of the ray.
+
+    Args:
+        x, y: the sample, shapes (n, 2) and (n,), no two inputs parallel, no label zero.
+
+    Cost: O(n log n), for sorting; the vectors of all arcs are cumulative sums.
+    """
+    x, y = _general(x, y)
+    if x.shape[1] != 2:
+        raise ValueError(f"x must have two columns, got {x.shape[1]}: use faces in other dimensions")
+    n = len(y)
+    # Rays in order of angle: one for each point in the upper half plane, by slope, then their opposites.  Before the
+    # first ray the points with side 1 are active; they leave at their upper ray, where the others enter.
+    side = np.where((x[:, 0] > 0) | ((x[:, 0] == 0) & (x[:, 1] < 0)), 1, -1)
+    slopes = np.divide(x[:, 1], x[:, 0], out=np.full(n, -np.inf), where=x[:, 0] != 0)
+    order = np.argsort(slopes)
+    if (np.diff(slopes[order]) == 0).any():
+        raise ValueError("x must have no two parallel rows: their rays coincide")
+    upper = (side[:, None] * np.column_stack([-x[:, 1], x[:, 0]]))[order]
+    rays, point, steps = np.concatenate([upper, -upper]), np.tile(order, 2), np.append(-side[order], side[order])
+    push = y[:, None] * x / n
+    active = (side > 0).sum() + np.cumsum(steps)
+    arcs = (side > 0) @ push + np.cumsum(steps[:, None] * push[point], axis=0)  # the arc that follows each ray
+    arcs[active == 0] = 0.0
+
+    after, before = _cross(rays, arcs), _cross(arcs, np.roll(rays, -1, axis=0))
+    inside = {sign: (sign * after > 0) & (sign * before > 0) & (active > 0) for sign in (1, -1)}
+    entering = steps > 0
+    corner = np.where(entering[:, None], np.roll(arcs, 1, axis=0), arcs)  # the ray's own point not counted
+    others = np.where(entering, np.roll(active, 1), active)
+    share = -(corner * x[point]).sum(axis=1) / (push[point] * x[point]).sum(axis=1)
+    on_ray = (share >= 0) & (share <= 1) & (others > 0)
+    met = (corner + share[:, None] * push[point])[on_ray]
+    return _collected(
+        [arcs[inside[1]], arcs[inside[-1]], met],
+        [np.ones(inside[1].sum()), -np.ones(inside[-1].sum()), np.sign((met * rays[on_ray]).sum(axis=1))],
+        [0, 0, 1], zero=bool((active == 0).any()), d=2,
+    )  # fmt: skip
+
+
+def faces(x: np.ndarray, y: np.ndarray) -> Extremal:
+    r"""All extremal vectors for inputs in general position that span the space, face by face.
+
+    Every face of the arrangement has a vertex, a direction orthogonal to d - 1 inputs; the faces around a vertex
+    give these inputs all signs of {-1, 0, 1} and the others the signs they have at the vertex.
+
+    Args:
+        x, y: the sample, shapes (n, d) and (n,), with n >= d >= 2.
+
+    Raises:
+        ValueError: for more than 2e6 pairs of a vertex and a face.
+
+    Cost: $2 \cdot 3^{d-1} \binom{n}{d-1}$ patterns of n signs; about 0.1 s for d = 3 and n = 60.
+    """
+    x, y = _general(x, y)
+    n, d = x.shape
+    if not 2 <= d <= n:
+        raise ValueError(f"x must have at least as many rows as columns and two columns, got shape {x.shape}")
+    if (count := 2 * 3 ** (d - 1) * comb(n, d - 1)) > MOST:
+        raise ValueError(f"{n} points in dimension {d} have up to {count} faces, at most {MOST} are listed")
+    chosen = np.array(list(itertools.combinations(range(n), d - 1)))
+    vertices = np.linalg.svd(x[chosen])[2][:, -1]
+    at_vertex = np.sign(vertices @ x.T).astype(np.int8)
+    patterns = []
+    for around in itertools.product((-1, 0, 1), repeat=d - 1):
+        for side in (1, -1):
+            pattern = side * at_vertex
+            np.put_along_axis(pattern, chosen, np.array(around, dtype=np.int8)[None], axis=1)
+            patterns.append(pattern)
+    return _once(*of_patterns(x, y, np.unique(np.concatenate(patterns), axis=0))[:3])
+
+
+def brute_force(x: np.ndarray, y: np.ndarray) -> Extremal:
+    r"""All extremal vectors by trying every sign vector in $\{-1, 0, 1\}^n$: slow and obvious, any n and d.
+
+    A sign vector met by A(D) or -A(D) belongs to a direction; where D = 0, a linear program looks for one.
+
+    Cost: 3^n small linear systems; refused above 2e6 sign vectors.
+    """
+    x, y = _general(x, y)
+    n, d = x.shape
+    if 3**n > MOST:
+        raise ValueError(f"x must have at most {int(np.log(MOST) / np.log(3))} rows, got {n}: 3^n sign vectors")
+    patterns = np.array(list(itertools.product((-1, 0, 1), repeat=n)), dtype=np.int8)
+    patterns = patterns[(patterns == 0).sum(axis=1) <= min(n, d - 1)]
+    vectors, kinds, zeros, kept = of_patterns(x, y, patterns)
+    null = kinds == 0
+    if null.any() and not any(_realised(x, pattern) for pattern in kept[null]):
+        vectors, kinds, zeros = vectors[~null], kinds[~null], zeros[~null]
+    return _once(vectors, kinds, zeros)
+
+
+def of_patterns(
+    x: np.ndarray, y: np.ndarray, patterns: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    r"""Definition 1 on given activation patterns, with at most d - 1 zeros each.
+
+    On a pattern with zeros Z the condition makes D orthogonal to $x_Z$, so D is the projection of the corner of
+    $\mathfrak D_n$ (:func:`shallow.geometry.alignment.bundle`), and its indicators solve
+    $x_Z x_Z^\top (\eta y_Z) = -n\, x_Z D_0$.
+
+    Args:
+        patterns: shape (p, n), values in {-1, 0, 1}.
+
+    Returns:
+        Vectors, kinds and numbers of zeros as in :class:`Extremal` and the patterns, of those that hold an extremal
+        vector.  Where D = 0 it is not examined whether a direction has the pattern.
+    """
+    n, d = x.shape
+    push = y[:, None] * x / n
+    corners, zeros = (patterns > 0) @ push, (patterns == 0).sum(axis=1)
+    sizes = np.linalg.norm(x, axis=1)
+    found = []
+    for z in np.unique(zeros):
+        here = np.flatnonzero(zeros == z)
+        own, D, allowed = patterns[here], corners[here].copy(), np.ones(len(here), dtype=bool)
+        if z:
+            Z = np.nonzero(own == 0)[1].reshape(-1, z)
+            inputs = x[Z]
+            right = np.einsum("pzd,pd->pz", inputs, D)
+            weights = -np.linalg.solve(inputs @ inputs.transpose(0, 2, 1), right[..., None])[..., 0]
+            D += np.einsum("pz,pzd->pd", weights, inputs)
+            shares = n * weights / y[Z]
+            allowed = ((shares >= -ZERO) & (shares <= 1 + ZERO)).all(axis=1)
+        norms, products = np.linalg.norm(D, axis=1), D @ x.T
+        reached = np.sign(np.where(np.abs(products) > ZERO * norms[:, None] * sizes, products, 0.0))
+        reached[own == 0] = 0
+        null = norms <= ZERO * np.abs(push).sum()
+        same, opposite = ((reached == sign * own).all(axis=1) & ~null for sign in (1, -1))
+        D[null] = 0.0
+        keep = allowed & (null | same | opposite)
+        found.append((D[keep], (same.astype(np.int8) - opposite)[keep], np.full(keep.sum(), z), own[keep]))
+    return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+
+
+def orthogonal(x: np.ndarray, y: np.ndarray) -> Extremal:
+    r"""The extremal vectors of orthogonal inputs: $\frac1n \sum_{k \in S} y_k x_k$ for S within one sign of the labels.
+
+    There are :func:`orthogonal_count` of them, with the empty S, D = 0, counted once.
+
+    Raises:
+        ValueError: for inputs that are not orthogonal, or more than 20 of them.
+    """
+    x, y = _general(x, y)
+    gram = x @ x.T
+    if np.abs(gram - np.diag(np.diag(gram))).max() > 1e-9 * np.diag(gram).max():
+        raise ValueError("x must have orthogonal rows")
+    if len(y) > 20:
+        raise ValueError(f"x must have at most 20 rows, got {len(y)}: the number of vectors is exponential")
+    push, vectors, kinds, zeros = y[:, None] * x / len(y), [], [], []
+    for sign in (1, -1):
+        members = np.flatnonzero(np.sign(y) == sign)
+        for subset in itertools.product((False, True), repeat=len(members)):
+            if any(subset):
+                vectors.append(push[members[list(subset)]].sum(axis=0))
+                kinds.append(sign)
+                zeros.append(len(y) - sum(subset))
+    return _collected([np.array(vectors)], [np.array(kinds)], [np.array(zeros)], zero=True, d=x.shape[1])
+
+
+def orthogonal_count(positive: int, negative: int) -> int:
+    r"""$2^{n_+} + 2^{n_-} - 1$, the number of extremal vectors of orthogonal inputs with D = 0, by signs of labels."""
+    if min(positive, negative) < 0 or positive + negative == 0:
+        raise ValueError(f"positive and negative must be counts of at least one label, got {positive} and {negative}")
+    return 2**positive + 2**negative - 1
+
+
+def _cross(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Cross products of rows, positive where `second` lies less than half a turn after `first`."""
+    return first[:, 0] * second[:, 1] - first[:, 1] * second[:, 0]
+
+
+def _realised(x: np.ndarray, pattern: np.ndarray) -> bool:
+    """Whether some w other than zero has the pattern: the largest margin of a linear program is positive."""
+    n, d = x.shape
+    if not pattern.any():
+        return np.linalg.matrix_rank(x) < d
+    signed, zero = pattern[pattern != 0, None] * x[pattern != 0], pattern == 0
+    program = optimize.linprog(
+        np.append(np.zeros(d), -1.0),
+        A_ub=np.column_stack([-signed, np.ones(len(signed))]), b_ub=np.zeros(len(signed)),
+        A_eq=np.column_stack([x[zero], np.zeros(zero.sum())]) if zero.any() else None,
+        b_eq=np.zeros(zero.sum()) if zero.any() else None,
+        bounds=[(None, None)] * d + [(None, 1.0)],
+    )  # fmt: skip
+    return bool(program.success and program.x[-1] > 0.5)
+
+
+def _collected(vectors: list, kinds: list, zeros: list, *, zero: bool, d: int) -> Extremal:
+    counts = [np.broadcast_to(z, len(kind)) for z, kind in zip(zeros, kinds, strict=True)]
+    parts = [np.concatenate([np.reshape(v, (-1, d)) for v in vectors]), np.concatenate(kinds), np.concatenate(counts)]
+    if zero:
+        parts = [np.concatenate([part, np.zeros((1, *part.shape[1:]))]) for part in parts]
+    return Extremal(parts[0], parts[1].astype(np.int8), parts[2].astype(np.int64))
+
+
+def _once(vectors: np.ndarray, kinds: np.ndarray, zeros: np.ndarray) -> Extremal:
+    """What :func:`of_patterns` found, with D = 0 only once."""
+    proper = kinds != 0
+    found = [vectors[proper]], [kinds[proper]], [zeros[proper]]
+    return _collected(*found, zero=not proper.all(), d=vectors.shape[1])
+
+
+def _general(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    x, y = alignment.sample(x, y)
+    if not y.all() or not x.any(axis=1).all():
+        raise ValueError("no label in y and no row of x may be zero: such points have no part in D_n")
+    return x, y
