@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shallow.experiments import Recipe
+from shallow.experiments.simplicity_bias import effective_width, omnidirectionality
 
-MODULES: list = []
+MODULES: list = [effective_width, omnidirectionality]
 RECORDS: dict[str, Recipe] = {name: recipe for module in MODULES for name, recipe in module.RECORDS.items()}
