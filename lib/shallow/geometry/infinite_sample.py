@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numba
 import numpy as np
-from numba import njit
 from scipy import optimize
 
 from shallow.geometry import alignment
 from shallow.nets import TwoLayer
+
+compiled = numba.njit(cache=True, nogil=True)
 
 #: Two solutions closer than this are one.
 SAME = 1e-5
@@ -168,7 +170,7 @@ def _on_piece(l: float, r: float, weights: np.ndarray, angles: np.ndarray, tiny:
 # Newton's method.
 
 
-@njit(cache=True)
+@compiled
 def _field(w: np.ndarray, units: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """F at a unit vector, and its derivative with w w^T added, so that it is regular where the tangent part is."""
     d = len(w)
@@ -194,7 +196,7 @@ def _field(w: np.ndarray, units: np.ndarray, weights: np.ndarray) -> tuple[np.nd
     return D - G * w, J
 
 
-@njit(cache=True)
+@compiled
 def _newton(starts: np.ndarray, units: np.ndarray, weights: np.ndarray) -> np.ndarray:
     d = starts.shape[1]
     found, count = np.empty((1024, d)), 0
