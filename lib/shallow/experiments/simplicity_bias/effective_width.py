@@ -19,7 +19,7 @@ from shallow.geometry import alignment, clusters
 from shallow.nets import TwoLayer
 from shallow.stats import stream
 
-#: Times of early alignment, as exponents: $\tau = \epsilon \ln(1/\lambda) / \|D_n(\beta^*)\|$.
+#: Times of early alignment, as exponents: $\tau = \epsilon \ln(1/\lambda) / \max \|D_n(\pm\beta^*)\|$.
 EXPONENTS = (0.0, 1 / 3, 1 / 2, 3 / 4)
 #: The loss has stopped to fall when it loses less than this share in so much flow time.
 STALLED, WINDOW = 1e-4, 200.0
@@ -48,8 +48,8 @@ def early(
     Cost: O(n m d) per step, about 10 s for d = 50, n = 5000.
     """
     sample, network = _draw(seed, d, ratio, width, scale)
-    first = np.linalg.norm(alignment.vector(*sample, np.eye(d)[0]))
-    ends = np.round(np.array(exponents) * np.log(1 / scale) / first / step).astype(int)
+    largest = np.linalg.norm(alignment.vector(*sample, np.stack([np.eye(d)[0], -np.eye(d)[0]])), axis=1).max()
+    ends = np.round(np.array(exponents) * np.log(1 / scale) / largest / step).astype(int)
     found, taken = [], 0
     for end in ends:
         network, _ = descend(*sample, network, step=step, steps=end - taken)
