@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shallow.experiments import Recipe
-from shallow.experiments.simplicity_bias import directions, effective_width, omnidirectionality
+from shallow.experiments.simplicity_bias import directions, effective_width, omnidirectionality, two_fits
 
-MODULES: list = [directions, effective_width, omnidirectionality]
+MODULES: list = [directions, effective_width, omnidirectionality, two_fits]
 RECORDS: dict[str, Recipe] = {name: recipe for module in MODULES for name, recipe in module.RECORDS.items()}
