@@ -73,7 +73,8 @@ def circle(x: np.ndarray, y: np.ndarray) -> Extremal:
     side = np.where((x[:, 0] > 0) | ((x[:, 0] == 0) & (x[:, 1] < 0)), 1, -1)
     slopes = np.divide(x[:, 1], x[:, 0], out=np.full(len(y), -np.inf), where=x[:, 0] != 0)
     order = np.argsort(slopes)
-    if (np.diff(slopes[order]) == 0).any():
+    slopes = slopes[order]
+    if (slopes[1:] == slopes[:-1]).any():
         raise ValueError("x must have no two parallel rows: their rays coincide")
     vectors, kinds, zeros, zero = _turn(x[order], (y[:, None] * x / len(y))[order], side[order])
     return _collected([vectors], [kinds], [zeros], zero=zero, d=2)

@@ -24,7 +24,7 @@ compiled = numba.njit(cache=True, nogil=True)
 #: Two solutions closer than this are one.
 SAME = 1e-5
 #: A vector D shorter than this part of the teacher's size is zero.
-NULL = 1e-9
+NULL = 1e-12
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,107 @@
+"""Extremal vectors: the circle, the faces and the closed form against all sign vectors."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shallow import stats
+from shallow.data import teachers
+from shallow.geometry import alignment, extremal, infinite_sample
+
+
+def rows(found):
+    """The vectors with their kinds and zeros as a sorted list."""
+    return sorted(map(tuple, np.round(np.column_stack([found.vectors, found.kinds, found.zeros]), 9) + 0.0))
+
+
+def draw(d, n, seed, noise=0.5):
+    return teachers.gaussian(stats.stream("extremal", d, n, seed), teachers.first_axis(d), n, noise)
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(1, 7), seed=st.integers(0, 10**6), noise=st.sampled_from([0.01, 0.5, 20.0]))
+def test_the_circle_finds_what_all_sign_vectors_find(n, seed, noise):
+    sample = draw(2, n, seed, noise)
+    assert rows(extremal.circle(*sample)) == rows(extremal.brute_force(*sample))
+
+
+@settings(max_examples=25, deadline=None)
+@given(n=st.integers(3, 7), seed=st.integers(0, 10**6))
+def test_the_faces_in_three_dimensions_find_what_all_sign_vectors_find(n, seed):
+    sample = draw(3, n, seed)
+    assert rows(extremal.faces(*sample)) == rows(extremal.brute_force(*sample))
+
+
+@pytest.mark.parametrize("n", [2, 12, 60])
+def test_circle_and_faces_agree_for_more_points(n):
+    for seed in range(5):
+        sample = draw(2, n, seed)
+        assert rows(extremal.circle(*sample)) == rows(extremal.faces(*sample))
+
+
+@pytest.mark.parametrize("d", [2, 3, 4])
+def test_every_vector_found_meets_the_definition(d):
+    x, y = draw(d, 12, 0)
+    found = extremal.faces(x, y)
+    assert len(found) == len(found.directions) + (found.kinds == 0).sum()
+    for D, kind, zeros, w in zip(found.vectors, found.kinds, found.zeros, found.directions, strict=False):
+        products = np.where(np.abs(x @ w) < 1e-12, 0.0, x @ w)
+        pattern = np.sign(products)
+        corner, edges = alignment.bundle(x, y, pattern)
+        assert len(edges) == zeros and np.allclose(D, kind * np.linalg.norm(D) * w)
+        if zeros:
+            shares = np.linalg.lstsq(edges.T, D - corner, rcond=None)[0]
+            assert ((shares >= -1e-9) & (shares <= 1 + 1e-9)).all() and np.allclose(corner + shares @ edges, D)
+        else:
+            assert np.allclose(D, corner) and np.allclose(D, alignment.vector(x, y, w))
+
+
+@pytest.mark.parametrize(("n", "d"), [(1, 2), (3, 3), (5, 5), (4, 6), (6, 6)])
+def test_the_closed_form_of_orthogonal_inputs(n, d):
+    rng = stats.stream("orthogonal", n, d)
+    x = np.linalg.qr(rng.standard_normal((d, d)))[0][:n] * rng.uniform(0.5, 2, (n, 1))
+    for positive in range(n + 1):
+        y = np.abs(rng.standard_normal(n)) * np.where(np.arange(n) < positive, 1, -1)
+        found = extremal.brute_force(x, y)
+        assert rows(found)[1:] == rows(extremal.orthogonal(x, y))[1:] or np.allclose(
+            sorted(map(tuple, found.vectors.round(9) + 0.0)),
+            sorted(map(tuple, extremal.orthogonal(x, y).vectors.round(9) + 0.0)),
+        )
+        assert len(found) == extremal.orthogonal_count(positive, n - positive)
+
+
+def test_a_half_turn_without_the_boundary_rays_misses_vectors():
+    """The open cells alone hold none of the extremal vectors of orthogonal inputs but the full sums."""
+    x, y = np.eye(5), np.array([1.0, 2.0, 3.0, -1.0, -2.0])
+    assert (extremal.brute_force(x, y).zeros == 0).sum() <= 1 < extremal.orthogonal_count(3, 2)
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_the_population_vector_against_an_average_of_samples(d):
+    teacher, w = teachers.relu(stats.stream("teacher", d), 3, d), stats.stream("w", d).standard_normal((4, d))
+    values = [alignment.vector(*teachers.gaussian(stats.stream("D", d, k), teacher, 5000, 0.1), w) for k in range(40)]
+    error = np.std(values, axis=0, ddof=1) / 40**0.5
+    assert (np.abs(np.mean(values, axis=0) - alignment.population(teacher, w)) < 5 * error).all()
+
+
+def test_the_population_vector_of_a_linear_teacher_does_not_turn():
+    beta, w = np.array([1.0, -2.0, 0.3]), stats.stream("w").standard_normal((100, 3))
+    w[:2] = beta, -beta  # parallel directions are where rounding is worst
+    expected = alignment.population_linear(np.ones(3), beta)
+    assert np.allclose(alignment.population(teachers.linear(beta), w), expected, atol=1e-14)
+    assert np.allclose(alignment.population_linear(np.eye(3), beta), expected)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 8])
+def test_the_root_search_finds_every_sign_change_of_a_fine_grid_and_newton_the_same(k):
+    angles = np.linspace(0, 2 * np.pi, 20_001) + 1e-5
+    w = np.column_stack([np.cos(angles), np.sin(angles)])
+    for seed in range(5):
+        teacher = teachers.relu(stats.stream("roots", k, seed), k, 2)
+        D = alignment.population(teacher, w)
+        field = D[:, 1] * w[:, 0] - D[:, 0] * w[:, 1]
+        found = infinite_sample.on_circle(teacher)
+        starts = stats.stream("starts", k, seed).standard_normal((500, 2))
+        again = infinite_sample.newton(teacher, starts)
+        assert len(found) == (field[1:] * field[:-1] < 0).sum() == len(again)
+        assert np.allclose(sorted(map(tuple, found.directions.round(4))), sorted(map(tuple, again.directions.round(4))))
