@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from shallow.experiments import Recipe
-from shallow.experiments.simplicity_bias import directions, effective_width, omnidirectionality, two_fits
+from shallow.experiments.simplicity_bias import (
+    alignment_runs,
+    directions,
+    effective_width,
+    omnidirectionality,
+    two_fits,
+)
 
-MODULES: list = [directions, effective_width, omnidirectionality, two_fits]
+MODULES: list = [alignment_runs, directions, effective_width, omnidirectionality, two_fits]
 RECORDS: dict[str, Recipe] = {name: recipe for module in MODULES for name, recipe in module.RECORDS.items()}
