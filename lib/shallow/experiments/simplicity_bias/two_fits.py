@@ -15,6 +15,7 @@ import xarray as xr
 
 from shallow.data import teachers
 from shallow.experiments import Exact, Recipe, releases_gil
+from shallow.geometry import alignment
 from shallow.nets import TwoLayer, dominated
 from shallow.stats import stream
 from shallow.train import flow
@@ -88,7 +89,8 @@ def steps_of(time: float, step: float = STEP) -> int:
 
 def alignment_time(x: np.ndarray, y: np.ndarray, scale: float, epsilon: float = 0.25) -> float:
     r"""$\tau = \varepsilon \ln(1/\lambda) / \|D\|$ with the larger of the $D = D_n(\pm\beta^*)$ (Lemma 3)."""
-    largest = max(np.linalg.norm(y[half] @ x[half]) for half in (x[:, 0] > 0, x[:, 0] < 0)) / len(y)
+    first = np.eye(x.shape[1])[0]
+    largest = np.linalg.norm(alignment.vector(x, y, np.stack([first, -first])), axis=1).max()
     return epsilon * np.log(1 / scale) / largest
 
 
