@@ -134,23 +134,25 @@ class _Walk:
 
     def _best_of_circle(self, u: np.ndarray, v: np.ndarray, p: np.ndarray, active: np.ndarray) -> np.ndarray:
         """The middle of the best arc of the circle through u and v, D being taken where an arc begins."""
-        n, total = len(p), 2 * self.population if not isinstance(self.population, TwoLayer) else None
         order, slopes = circles.turn(p, self.x @ v)
-        if total is None:
-            total = self.population.v @ self.population.W / 2  # D(w) + D(-w) = E[y x]
-            stride = -(-n // NODES)
-            arcs = np.minimum(np.arange(0, n + stride, stride), n - 1)
-            begins = v - slopes[arcs - 1, None] * u
-            begins[0] = u
-            nodes = n * alignment.population(self.population, begins)
-        else:
-            nodes = n * np.stack([self.population] * 2)
+        nodes, total = self._centres(u, v, slopes)
         changes = circles.weights(p, self.y)[order]
-        _, arc, half = circles.sweep(changes, self.x[order], slopes, active, self.everything - n * total, nodes)
+        _, arc, half = circles.sweep(changes, self.x[order], slopes, active, self.everything - total, nodes)
         begin = circles.angle(slopes[arc - 1]) if arc else 0.0
         middle = (begin + circles.angle(slopes[arc])) / 2 + np.pi * half
         w = np.cos(middle) * u + np.sin(middle) * v
         return w / np.linalg.norm(w)
+
+    def _centres(self, u: np.ndarray, v: np.ndarray, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """n D(w) where some arcs of a circle begin, (nodes, d), and n (D(w) + D(-w)) = n E[y x], (d,)."""
+        n, mean = len(slopes), self.population
+        if not isinstance(mean, TwoLayer):
+            return np.stack([n * mean] * 2), 2 * n * mean
+        stride = -(-n // NODES)
+        arcs = np.minimum(np.arange(0, n + stride, stride), n - 1)
+        begins = v - slopes[arcs - 1, None] * u
+        begins[0] = u
+        return n * alignment.population(mean, begins), n / 2 * mean.v @ mean.W
 
 
 def _around_curve(x: np.ndarray, y: np.ndarray, teacher: TwoLayer) -> float:

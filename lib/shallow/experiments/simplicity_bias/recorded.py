@@ -5,11 +5,12 @@ from __future__ import annotations
 from shallow.experiments import Recipe
 from shallow.experiments.simplicity_bias import (
     alignment_runs,
+    concentration,
     directions,
     effective_width,
     omnidirectionality,
     two_fits,
 )
 
-MODULES: list = [alignment_runs, directions, effective_width, omnidirectionality, two_fits]
+MODULES: list = [alignment_runs, concentration, directions, effective_width, omnidirectionality, two_fits]
 RECORDS: dict[str, Recipe] = {name: recipe for module in MODULES for name, recipe in module.RECORDS.items()}
