@@ -9,8 +9,9 @@ from shallow.experiments.simplicity_bias import (
     directions,
     effective_width,
     omnidirectionality,
+    sweeps,
     two_fits,
 )
 
-MODULES: list = [alignment_runs, concentration, directions, effective_width, omnidirectionality, two_fits]
+MODULES: list = [alignment_runs, concentration, directions, effective_width, omnidirectionality, sweeps, two_fits]
 RECORDS: dict[str, Recipe] = {name: recipe for module in MODULES for name, recipe in module.RECORDS.items()}

@@ -1,0 +1,120 @@
+r"""Compiled mini-batch steps for two-layer ReLU networks with few inputs: the core of :mod:`shallow.train.minibatch`.
+
+The neurons lie in tiles that stay in the cache nearest to the processor: W has shape (T, d, S) and a (T, S) for T tiles
+of S neurons.  A step goes over all tiles twice.  The first pass adds up the outputs of the batch and notes in one bit
+per sample and neuron who was active; the second turns these bits and the residuals into gradients and moves the tile
+at once.  No array of the size batch x width of floating-point numbers is ever made.
+
+What makes the loops fast is that only the one over the neurons of a tile remains, so that it becomes vector
+instructions: the loops over the d coordinates and over four samples at a time are written out, and the source is made
+for each d.  A masked addition (`g + c if bit else g`) costs one instruction where a product with 0 or 1 needs two.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numba
+import numpy as np
+
+#: Neurons in a tile, and samples that are written out: 512 neurons of five inputs take 12 kB.
+TILE, GROUP = 512, 4
+
+_OPTIONS = {"fastmath": True, "error_model": "numpy", "nogil": True}
+
+
+def _source(d: int) -> str:
+    """`forward`, `backward` and `move` of one tile; all loops but those over neurons and groups are written out."""
+
+    def over(text: str, joint: str = "; ") -> str:
+        return joint.join(text.format(k=k) for k in range(d))
+
+    def four(text: str, joint: str = "; ") -> str:
+        return joint.join(text.format(u=u, bit=1 << u) for u in range(GROUP))
+
+    def samples(text: str) -> str:  # {k}, {u} -> every coordinate of four samples
+        return "; ".join(text.format(k=k, u=u) for u in range(GROUP) for k in range(d))
+
+    def pre_activations() -> str:
+        return "; ".join(f"s{u} = " + " + ".join(f"w{k} * x{u}_{k}" for k in range(d)) for u in range(GROUP))
+
+    def masked_sums() -> str:
+        return "; ".join(f"g{k} = g{k} + c{u}_{k} if active & BIT{u} else g{k}" for u in range(GROUP) for k in range(d))
+
+    return f"""
+def forward(W, a, x, output, bits):
+    for group in range(bits.shape[0]):
+        b = {GROUP} * group
+        {four("o{u} = ZERO")}
+        {samples("x{u}_{k} = x[b + {u}, {k}]")}
+        for j in range(a.shape[0]):
+            out = a[j]
+            {over("w{k} = W[{k}, j]")}
+            {pre_activations()}
+            {four("o{u} += out * (s{u} if s{u} > ZERO else ZERO)")}
+            bits[group, j] = {four("(BIT{u} if s{u} > ZERO else NONE)", " | ")}
+        {four("output[b + {u}] += o{u}")}
+
+def backward(bits, c, g):
+    g[:] = ZERO
+    for group in range(bits.shape[0]):
+        b = {GROUP} * group
+        {samples("c{u}_{k} = c[b + {u}, {k}]")}
+        for j in range(bits.shape[1]):
+            active = bits[group, j]
+            {over("g{k} = g[{k}, j]")}
+            {masked_sums()}
+            {over("g[{k}, j] = g{k}")}
+
+def move(W, a, g):
+    for j in range(a.shape[0]):
+        out = a[j]
+        {over("w{k} = W[{k}, j]; g{k} = g[{k}, j]")}
+        a[j] = out + {over("w{k} * g{k}", " + ")}
+        {over("W[{k}, j] = w{k} + out * g{k}")}
+"""
+
+
+@functools.cache
+def steps(d: int) -> Callable[..., None]:
+    r"""The compiled ``steps(W, a, x, y, index, rates)`` for d inputs, which takes ``len(rates)`` steps in place.
+
+    Step t is gradient descent on the mean square $\frac1B \sum_{b} (f(x_b) - y_b)^2$ of the batch ``index[t]``:
+
+    .. math:: w_j \mathrel{+}= a_j g_j, \quad a_j \mathrel{+}= \langle w_j, g_j\rangle, \qquad
+              g_j = \frac{2\eta_t}{B} \sum_b \mathbf 1\{\langle w_j, x_b\rangle > 0\}\,(y_b - f(x_b))\,x_b .
+
+    Arrays of one floating-point type: W (T, d, S), a (T, S), x (n, d), y (n,), rates (steps,); index (steps, B) of
+    integers.  Empty places of the last tile are zero, and stay so.
+
+    Cost: 22 d + O(1) operations per neuron and sample of a step, in vectors; the first call compiles (two seconds).
+    """
+    constants = {f"BIT{u}": np.uint16(1 << u) for u in range(GROUP)} | {"NONE": np.uint16(0), "ZERO": np.float32(0)}
+    exec(_source(d), constants)
+    forward, backward, move = (numba.njit(**_OPTIONS)(constants[name]) for name in ("forward", "backward", "move"))
+
+    @numba.njit(**_OPTIONS)
+    def steps(W, a, x, y, index, rates):
+        tiles, size = a.shape
+        samples = index.shape[1]
+        groups = -(-samples // GROUP)  # the last group is filled up with inputs 0, at which no neuron is active
+        batch, c = np.zeros((GROUP * groups, d), W.dtype), np.zeros((GROUP * groups, d), W.dtype)
+        output, g = np.empty(GROUP * groups, W.dtype), np.empty((d, size), W.dtype)
+        bits = np.empty((tiles, groups, size), np.uint16)
+        for t in range(len(rates)):
+            output[:] = 0
+            for b in range(samples):
+                for k in range(d):
+                    batch[b, k] = x[index[t, b], k]
+            for tile in range(tiles):
+                forward(W[tile], a[tile], batch, output, bits[tile])
+            for b in range(samples):
+                residual = 2 * rates[t] / samples * (y[index[t, b]] - output[b])
+                for k in range(d):
+                    c[b, k] = residual * batch[b, k]
+            for tile in range(tiles):
+                backward(bits[tile], c, g)
+                move(W[tile], a[tile], g)
+
+    return steps
