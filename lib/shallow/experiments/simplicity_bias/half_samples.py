@@ -21,8 +21,8 @@ def errors(
 
     Exact in law without drawing the data: $n_+$ is binomial, $A_\pm = X_\pm^\top X_\pm = LL^\top$ has Wishart's law
     with $n_\pm$ degrees of freedom (by Bartlett's decomposition), and given the inputs $X_\pm^\top\eta$ is normal with
-    covariance $\sigma^2 A_\pm$.  The one fit uses the same data, $A = A_+ + A_-$.  A half has at least d + 2 points, with
-    fewer of which its error has no mean.
+    covariance $\sigma^2 A_\pm$.  The one fit uses the same data, $A = A_+ + A_-$.  A half has at least d + 2 points:
+    with fewer its error has no mean.
 
     Raises:
         ValueError: n < 10 d, where such halves are not rare.
@@ -43,14 +43,14 @@ def errors(
 
 
 def excess(whole: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Excess risks of one fit, $\|\hat\beta - \beta^*\|^2$, and of the two, the mean of theirs, shape (draws,) each."""
+    r"""Excess risks of one fit, $\|\hat\beta - \beta^*\|^2$, and of the two, the mean of theirs; (draws,) each."""
     return (whole**2).sum(axis=-1), (halves**2).sum(axis=-1).mean(axis=-1)
 
 
 def expected_excess(n: int, d: int, noise: float = teachers.NOISE) -> tuple[float, float]:
-    r"""Expected excess risks of one fit, $\sigma^2 d / (n - d - 1)$, and of two, $\sigma^2 d\,\mathbb E(n_+ - d - 1)^{-1}$.
+    r"""Expected excess risks of one fit, $\sigma^2 d / (n - d - 1)$, and of two.
 
-    The expectation is over binomial $n_+$ in d + 2 .. n - d - 2.
+    The latter is $\sigma^2 d\,\mathbb E (n_+ - d - 1)^{-1}$ over binomial $n_+$ in d + 2 .. n - d - 2.
     """
     plus = np.arange(d + 2, n - d - 1)
     weights = binom.pmf(plus, n, 0.5)
