@@ -5,13 +5,17 @@ from __future__ import annotations
 from shallow.experiments import Recipe
 from shallow.experiments.simplicity_bias import (
     alignment_runs,
+    anatomy,
     concentration,
     directions,
     effective_width,
+    limits,
     omnidirectionality,
     sweeps,
     two_fits,
 )
 
-MODULES: list = [alignment_runs, concentration, directions, effective_width, omnidirectionality, sweeps, two_fits]
+MODULES: list = [
+    alignment_runs, anatomy, concentration, directions, effective_width, limits, omnidirectionality, sweeps, two_fits,
+]  # fmt: skip
 RECORDS: dict[str, Recipe] = {name: recipe for module in MODULES for name, recipe in module.RECORDS.items()}
