@@ -66,6 +66,7 @@ def pulls(x: np.ndarray, y: np.ndarray, sides: np.ndarray) -> tuple[np.ndarray, 
     return (both / norms[:, None])[which], norms[which]
 
 
+@releases_gil
 def under_margin(
     seed: int,
     n: int,
@@ -86,6 +87,7 @@ def under_margin(
         unbalanced: largest $1 - \langle w_j / a_j, D / \|D\| \rangle$.
         tanh: largest distance of $\langle w_j / a_j, D / \|D\| \rangle$ from $\tanh(\|D\| t)$ at all $t \le \tau$.
         entered: flow time of the last change of a pattern if then every neuron has that of $\pm\beta^*$, else NaN.
+        loss: the loss at $\tau$ over that at the start.
         tau: the flow time.
     """
     x, y, network, _ = two_fits.draw(seed, n, scale=scale, whiten=whiten, fresh=1, both_signs=True)
@@ -108,10 +110,12 @@ def under_margin(
         "unbalanced": (1 - along[-1] / v[-1]).max(),
         "tanh": np.abs(along / v - np.tanh(norms * times[:, None])).max(),
         "entered": changes.max(initial=0.0) if in_cone else np.nan,
+        "loss": np.sum((TwoLayer(W[-1], network.b, v[-1]).forward(x) - y) ** 2) / np.sum((network.forward(x) - y) ** 2),
         "tau": times[-1],
     })  # fmt: skip
 
 
+@releases_gil
 def toward_extremal(
     seed: int,
     n: int,
