@@ -5,7 +5,7 @@ import pytest
 from shallow import stats
 from shallow.data import teachers
 from shallow.experiments.simplicity_bias import concentration
-from shallow.geometry import circles, deviation
+from shallow.geometry import alignment, circles, deviation
 
 X, Y, CENTRE = np.array([[1.0, 2.0], [-0.5, 0.3], [0.2, -1.0]]), np.array([1.0, -2.0, 0.5]), np.array([0.5, 0.0])
 LINE = np.ones((3, 1))
@@ -83,3 +83,15 @@ def test_variance_of_the_noise(noise):
 def test_unknown_teacher_is_named():
     with pytest.raises(ValueError, match="kind must be 'linear' or 'relu', got 'tanh'"):
         concentration.teacher("tanh", 2)
+
+
+def test_corners_and_edges_are_the_sets_of_the_alignment_module():
+    x, y = teachers.gaussian(stats.stream("corners"), teachers.first_axis(2), 15)
+    x, y = np.concatenate([x, -x[:3]]), np.concatenate([y, [1.0, 2.0, 3.0]])  # some rays have two points
+    corner, edge = concentration.corners(x, y)
+    for k, ray in enumerate(np.concatenate([x @ [[0, 1], [-1, 0]], x @ [[0, -1], [1, 0]]])):
+        products = x @ ray
+        pattern = np.where(np.abs(products) < 1e-12, 0, np.sign(products))
+        expected, edges = alignment.bundle(x, y, pattern)
+        assert np.allclose(corner[k], expected, atol=1e-14)
+        assert any(np.allclose(edge[k], one, atol=1e-14) for one in edges)

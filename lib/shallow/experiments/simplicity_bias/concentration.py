@@ -2,6 +2,7 @@ r"""Cells on Theorem 1: the deviation $\sup_w \|D_n(w) - D(w)\|$ against n, the 
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import xarray as xr
 
@@ -78,6 +79,32 @@ def variance(noise: str) -> float:
     r"""$\sigma^2$ of :func:`disturbance`."""
     freedom = FREEDOM[noise]
     return freedom / (freedom - 2) if freedom else teachers.NOISE
+
+
+@numba.njit(cache=True, nogil=True)
+def corners(x, y):
+    r"""The sets $\mathfrak D_n(w)$ at the rays orthogonal to a data point in the plane, directly: a corner and an edge.
+
+    Args:
+        x, y: the sample, shapes (n, 2) and (n,).
+
+    Returns:
+        The sum over the points with $\langle w, x_j\rangle > 0$ at the n rays $w = (-x_{k2}, x_{k1})$ and then at their
+        opposites, and the edges $y_k x_k / n$; both (2n, 2).  Cost $O(n^2)$.
+    """
+    n = len(x)
+    corner, edge = np.zeros((2 * n, 2)), np.empty((2 * n, 2))
+    for k in range(n):
+        edge[k] = edge[n + k] = y[k] * x[k] / n
+        for j in range(n):
+            if j == k:
+                continue
+            side = x[k, 0] * x[j, 1] - x[k, 1] * x[j, 0]
+            if side > 0.0:
+                corner[k] += y[j] * x[j] / n
+            elif side < 0.0:
+                corner[n + k] += y[j] * x[j] / n
+    return corner, edge
 
 
 RECORDS = {
