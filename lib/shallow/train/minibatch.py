@@ -119,8 +119,7 @@ def train(
         for stop in [*stops[stops >= state.taken], steps]:
             while state.taken < stop:
                 count = min(_LONGEST, stop - state.taken)
-                powers = (state.taken + np.arange(count)) // every
-                state.advance(rate * decay**powers)
+                state.advance(_rates(rate, decay, every, state.taken, count))
                 line.update(count)
             if len(values) < len(records) and records[len(values)] == stop:
                 values.append(state.network() if measure is None else measure(state.network()))
@@ -150,8 +149,8 @@ class _State:
 
     def network(self) -> TwoLayer:
         """The network as it is now, in float64; raises Diverged if a weight is not finite."""
-        W = self.W.transpose(0, 2, 1).reshape(-1, self.W.shape[1])[: self.width]
-        v = self.a.reshape(-1)[: self.width]
+        W = self.W.transpose(0, 2, 1).reshape(-1, self.W.shape[1])[: self.width].astype(np.float64)
+        v = self.a.reshape(-1)[: self.width].astype(np.float64)  # a copy: the state moves on
         if not (np.isfinite(W).all() and np.isfinite(v).all()):
             raise Diverged(self.taken)
         return TwoLayer(W, np.zeros(self.width), v)
@@ -170,6 +169,12 @@ class _State:
             raise ValueError(f"checkpoint must belong to the same data, network and options; {path} is of another run")
         self.batches.rng.bit_generator.state, self.batches.left = stream
         return values
+
+
+def _rates(rate: float, decay: float, every: int, first: int, count: int) -> np.ndarray:
+    """Rates of `count` steps from `first` on; one power at a time: those of an array depend on its length."""
+    periods = np.arange(first, first + count) // every
+    return np.array([rate * decay ** int(k) for k in range(periods[0], periods[-1] + 1)])[periods - periods[0]]
 
 
 def _key(x: np.ndarray, y: np.ndarray, network: TwoLayer, rng: np.random.Generator, *options: Any) -> str:
