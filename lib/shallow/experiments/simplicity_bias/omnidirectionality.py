@@ -20,7 +20,7 @@ from shallow.stats import stream
 
 #: Flow times in units of $1/\|D_n(\beta^*)\|$ at which directions are looked at.
 TIMES = (0.0, 5.0, 20.0)
-INITIALISATIONS = ("dominated", "gaussian")
+INITIALISATIONS = ("gaussian", "dominated", "equation 8")
 
 
 def gaps(
@@ -39,7 +39,8 @@ def gaps(
     Args:
         activation: "relu" or "gelu".
         initialisation: $(w_j, a_j) = \frac{\lambda}{\sqrt m} (\tilde w_j, \tilde a_j)$ with "dominated" $\tilde w_j$
-            uniform in the unit disc and $\tilde a_j = \pm 1$, or all components standard normal ("gaussian").
+            uniform in the unit disc and $\tilde a_j = \pm 1$, the same with another factor $\lambda$ on $w_j$
+            ("equation 8"), or all components standard normal ("gaussian").
         scale: $\lambda$.
         times: ascending.
 
@@ -101,13 +102,14 @@ def _draw(
     sample = teachers.gaussian(stream("omnidirectionality", "data", seed, n), teachers.first_axis(2), n)
     rng = stream("omnidirectionality", initialisation, seed, m)
     W = rng.standard_normal((m, 2))
-    if initialisation == "dominated":
-        W *= (np.sqrt(rng.uniform(size=m)) / np.linalg.norm(W, axis=1))[:, None]
-        a = rng.choice([-1.0, 1.0], m)
-    elif initialisation == "gaussian":
+    if initialisation not in INITIALISATIONS:
+        raise ValueError(f"initialisation must be one of {', '.join(INITIALISATIONS)}, got {initialisation!r}")
+    if initialisation == "gaussian":
         a = rng.standard_normal(m)
     else:
-        raise ValueError(f"initialisation must be one of {', '.join(INITIALISATIONS)}, got {initialisation!r}")
+        W *= (np.sqrt(rng.uniform(size=m)) / np.linalg.norm(W, axis=1))[:, None]
+        W *= scale if initialisation == "equation 8" else 1.0
+        a = rng.choice([-1.0, 1.0], m)
     return sample, scale / m**0.5 * W, scale / m**0.5 * a
 
 
@@ -119,6 +121,14 @@ RECORDS: dict[str, Recipe] = {
          "seed": [0, 1, 2]},
         {},
         "Largest angles without a neuron against the width, ReLU and GeLU",
+        agreement=Exact(relative=1e-5, absolute=1e-9, elsewhere=0.1),
+    ),
+    "gaps_wide": Recipe(
+        gaps,
+        {"activation": list(ACTIVATIONS), "initialisation": list(INITIALISATIONS), "n": [20], "m": [2**15, 2**16],
+         "seed": [0, 1, 2]},
+        {},
+        "The same with few points and up to 65536 neurons",
         agreement=Exact(relative=1e-5, absolute=1e-9, elsewhere=0.1),
     ),
 }  # fmt: skip
