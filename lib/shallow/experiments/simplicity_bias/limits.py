@@ -48,7 +48,8 @@ def capacity(seed: int, *, n: int, width: int = 10_000, d: int = 5) -> xr.Datase
     a = _least_norm(features, y, gram) if rank == n else np.full(width, np.nan)
     risk = gaussian_loss.excess_risk(TwoLayer(W, np.zeros(width), a), teacher) if rank == n else np.nan
     return xr.Dataset({
-        "rank": rank, "condition": eigenvalues[-1] / max(eigenvalues[0], np.finfo(float).tiny),
+        "rank": rank,
+        "condition": 1 / max(eigenvalues[0] / eigenvalues[-1], np.finfo(float).eps),
         "train": float(np.mean((features @ a - y) ** 2)), "excess": risk,
     })  # fmt: skip
 
