@@ -95,7 +95,7 @@ def anatomy(seed: int, *, setting: str, n: int, times: Sequence[float], width: i
     run = _Flow(sample, network, chosen, rng)
     moments = _moments(run, deviation, 1.1 * losses["ols_train"])
     early = [[clusters.find(network, tolerance) for tolerance in TOLERANCES] for network, _ in moments.values()]
-    tags = {name: _unaligned(network, sample) for name, (network, _) in moments.items()}
+    tags = {name: unaligned(network, sample) for name, (network, _) in moments.items()}
     random = {name: rng.permutation(tag) for name, tag in tags.items()}
     found = []
     for time in times:
@@ -155,7 +155,7 @@ def _moments(run: _Flow, deviation: float, enough: float) -> dict[str, tuple[Two
         time += 1.0
 
 
-def _unaligned(network: TwoLayer, sample: teachers.Sample) -> np.ndarray:
+def unaligned(network: TwoLayer, sample: teachers.Sample) -> np.ndarray:
     r"""Whether $|\cos\angle(w_j, D_n(w_j))|$ is below 0.9, shape (m,)."""
     pull = alignment.vector(*sample, network.W)
     sizes = np.linalg.norm(network.W, axis=1) * np.linalg.norm(pull, axis=1)
@@ -174,7 +174,7 @@ def _measures(
         for weight in (mass, np.ones_like(mass))
     )
     without, without_random = (
-        [_mean(_without(network, sample, tag)) for tag in chosen.values()] for chosen in (tags, random)
+        [_mean(without_neurons(network, sample, tag)) for tag in chosen.values()] for chosen in (tags, random)
     )
     return xr.Dataset({
         "train": runs.train_loss(network, sample),
@@ -187,12 +187,12 @@ def _measures(
         "share": ("moment", [mass[tag].sum() / mass.sum() for tag in tags.values()]),
         "without": ("moment", without),
         "without_random": ("moment", without_random),
-        "top": _top(network, sample, tags["learnt"]),
-        "top_random": _top(network, sample, random["learnt"]),
+        "top": top_share(network, sample, tags["learnt"]),
+        "top_random": top_share(network, sample, random["learnt"]),
     })  # fmt: skip
 
 
-def _without(network: TwoLayer, sample: teachers.Sample, removed: np.ndarray) -> np.ndarray:
+def without_neurons(network: TwoLayer, sample: teachers.Sample, removed: np.ndarray) -> np.ndarray:
     r"""Residuals without some neurons and with the two main components refitted, shape (n,).
 
     Refitting adds $\langle\delta_\pm, x\rangle \mathbf 1\{\pm\langle x, \beta^*\rangle > 0\}$ to the neurons that stay,
@@ -205,9 +205,9 @@ def _without(network: TwoLayer, sample: teachers.Sample, removed: np.ndarray) ->
     return residual - features @ np.linalg.lstsq(features, residual)[0]
 
 
-def _top(network: TwoLayer, sample: teachers.Sample, tag: np.ndarray, share: float = 0.05) -> float:
+def top_share(network: TwoLayer, sample: teachers.Sample, tag: np.ndarray, share: float = 0.05) -> float:
     """What the samples that gain most by the tagged neurons have of all the square error gained; 0 without gain."""
-    gain = np.sort(_without(network, sample, tag) ** 2 - (network.forward(sample.x) - sample.y) ** 2)[::-1]
+    gain = np.sort(without_neurons(network, sample, tag) ** 2 - (network.forward(sample.x) - sample.y) ** 2)[::-1]
     whole = gain.sum()
     return float(gain[: round(share * len(gain))].sum() / whole) if tag.any() and whole > 0 else 0.0
 
