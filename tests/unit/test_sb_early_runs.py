@@ -1,0 +1,144 @@
+"""Cells of early alignment, phases, few data and omnidirectionality: their parts against slow versions, bad input."""
+
+import numpy as np
+import pytest
+import torch
+from shallow import nets
+from shallow.data import teachers
+from shallow.experiments.simplicity_bias import alignment_runs, effective_width, omnidirectionality, phases, two_fits
+from shallow.stats import stream
+from shallow.train import flow
+
+
+def small_problem(n=30, d=3, m=12, scale=0.1):
+    rng = stream("sb early runs", n, d, m)
+    return *teachers.gaussian(rng, teachers.first_axis(d), n), nets.small(rng, m, d, scale)
+
+
+def autograd(x, y, W, a, activation):
+    """Gradients of the halved square loss."""
+    W, a = (torch.tensor(part, requires_grad=True) for part in (W, a))
+    loss = torch.mean((activation(torch.tensor(x) @ W.T) @ a - torch.tensor(y)) ** 2) / 2
+    return [part.numpy() for part in torch.autograd.grad(loss, (W, a))]
+
+
+@pytest.mark.parametrize(("name", "activation"), [("relu", torch.relu), ("gelu", torch.nn.functional.gelu)])
+def test_a_step_is_that_of_automatic_differentiation(name, activation):
+    x, y, network = small_problem(d=2, scale=0.8)
+    W, a = torch.tensor(network.W), torch.tensor(network.v)
+    omnidirectionality._step(torch.tensor(x), torch.tensor(y), W, a, 0.1, name)
+    gradients = autograd(x, y, network.W, network.v, activation)
+    np.testing.assert_allclose(W.numpy(), network.W - 0.1 * gradients[0], atol=1e-14)
+    np.testing.assert_allclose(a.numpy(), network.v - 0.1 * gradients[1], atol=1e-14)
+
+
+def test_descent_by_matrix_products_is_descent_in_single_precision():
+    x, y, network = small_problem(d=4, scale=0.5)
+    ours, loss = effective_width.descend(x, y, network, step=0.05, steps=40)
+    run = flow.train(x, y, network, step=0.05, steps=40, records=[39, 40])
+    np.testing.assert_allclose(ours.W, run.W[-1], atol=1e-5)
+    np.testing.assert_allclose(loss, 2 * run.loss[0], rtol=1e-5)
+
+
+def test_descent_stops_when_the_loss_is_small_enough():
+    x, y, network = small_problem(d=4, scale=0.5)
+    _, loss = effective_width.descend(x, y, network, step=0.05, steps=10_000, enough=0.3)
+    assert 0.25 < loss < 0.3
+
+
+def test_orthogonal_inputs_are_orthogonal_and_as_long_as_gaussian_ones():
+    sample, _ = effective_width._draw(0, 6, "orthogonal", 10, 0.1)
+    np.testing.assert_allclose(sample.x @ sample.x.T, 6 * np.eye(6), atol=1e-12)
+    assert effective_width._draw(0, 6, "3", 10, 0.1)[0].x.shape == (18, 6)
+
+
+@pytest.mark.parametrize("ratio", ["0", "half", "-1"])
+def test_a_wrong_ratio_is_refused(ratio):
+    with pytest.raises(ValueError, match="ratio must be 'orthogonal' or a positive whole number"):
+        effective_width.early(0, d=3, ratio=ratio)
+
+
+def test_early_clusters_of_orthogonal_inputs_are_sets_of_points():
+    """At most one cluster for each sign and each set of points of that sign; far fewer than at the start."""
+    found = effective_width.early(0, d=4, ratio="orthogonal", width=200)
+    assert found.number[0] > 100 and found.number[-1] <= found.patterns <= 2**4 + 2
+
+
+def test_the_largest_gap_of_known_directions():
+    angles = np.array([0.1, 0.4, 3.0, -2.9])
+    lengths = np.array([1.0, 7.0, 1e-9, 2.0])
+    assert omnidirectionality.largest_gap(lengths[:, None] * np.stack([np.cos(angles), np.sin(angles)], 1)) == (
+        pytest.approx(3.0)
+    )
+    assert omnidirectionality.largest_gap(np.ones((1, 2))) == pytest.approx(2 * np.pi)
+
+
+def test_an_unknown_initialisation_is_refused():
+    with pytest.raises(ValueError, match="initialisation must be one of gaussian, dominated"):
+        omnidirectionality.gaps(0, activation="relu", initialisation="ntk", n=5, m=4)
+
+
+def test_a_path_without_grading_is_the_run():
+    x, y, network = small_problem()
+    path, run = (
+        alignment_runs.path(x, y, network, 1.0, step=0.05),
+        flow.train(x, y, network, step=0.05, steps=20, records=1),
+    )
+    np.testing.assert_array_equal(path.W, run.W)
+    np.testing.assert_allclose(path.times, 0.05 * run.steps)
+    np.testing.assert_allclose(path.changes, 0.05 * run.changes)
+
+
+def test_a_graded_path_has_ascending_times_and_ends_near_the_run_of_small_steps():
+    x, y, network = small_problem()
+    path = alignment_runs.path(x, y, network, 1.0, step=0.01, first=1e-4)
+    assert (np.diff(path.times) > 0).all() and path.times[1] == 1e-4 and abs(path.times[-1] - 1.0) < 0.01
+    fine = flow.train(x, y, network, step=1e-3, steps=round(path.times[-1] / 1e-3)).network
+    np.testing.assert_allclose(path.W[-1], fine.W, atol=2e-3)
+
+
+def test_unaligned_neurons_without_any_time_are_those_of_chance():
+    """A random direction has a cosine below 0.9 with another in dimension 5 nearly always; at lambda = 1 tau is 0."""
+    found = alignment_runs.unaligned(0, n=200, deviation=0.05, m=400)
+    assert (found.fraction > 0.95).all() and (found.fraction == found.fraction[0]).all()
+
+
+def test_unaligned_neurons_follow_the_closed_form_with_many_points():
+    found = alignment_runs.unaligned(0, n=4000, deviation=1e-7, m=400)
+    np.testing.assert_allclose(found.fraction, found.ideal, atol=0.04)
+    assert found.fraction[-1] < 0.25 < 0.9 < found.fraction[0]
+
+
+def test_shuffled_labels_keep_the_inputs_and_change_the_extremal_vectors():
+    plain, shuffled = (
+        alignment_runs.toward_extremal(3, 15, scale=0.01, m=20, exponents=(0.0,), shuffled=s) for s in (False, True)
+    )
+    assert plain.share.item() != shuffled.share.item()
+
+
+def test_half_samples_are_fitted_by_least_squares():
+    x, y, _, _ = two_fits.draw(1, 80, fresh=1)
+    for sign, fit in zip(phases.SIGNS, two_fits.fits(x, y)):
+        part = phases.half(x, y, sign)
+        np.testing.assert_allclose(part.fit, fit)
+        assert part.least == pytest.approx(((part.x @ fit - part.y) ** 2).sum() / 160)
+
+
+def test_the_inequality_is_computed_with_the_gradient_of_the_half_loss():
+    x, y, network, _ = two_fits.draw(0, 60, m=6, scale=0.5, fresh=1)
+    part = phases.half(x, y, 1)
+    W, v = network.W[None], np.abs(network.v)[None]
+    gW, ga = autograd(part.x, part.y, W[0], v[0], torch.relu)
+    square = (np.sum(gW**2) + np.sum(ga**2)) * (len(part.y) / 60) ** 2
+    excess = np.sum((np.maximum(part.x @ W[0].T, 0) @ v[0] - part.y) ** 2) / 120 - part.least
+    expected = square / (2 * np.linalg.eigvalsh(part.H)[0] * np.sum(v**2) * excess)
+    np.testing.assert_allclose(phases._ratios(W, v, part, 60), [expected])
+
+
+def test_random_states_stay_near_the_fit_and_in_the_cone():
+    x, y, network, _ = two_fits.draw(0, 200, fresh=1, both_signs=True)
+    end = flow.train(x, y, network, step=0.05, steps=1600).network
+    part, members = phases.half(x, y, 1), network.v > 0
+    W, v = phases._around(stream("around"), end.W[members], end.v[members], part, 100)
+    assert W.shape == (100, members.sum(), 3) and (W @ part.x.T > 0).all() and (v > 0).all()
+    assert (np.linalg.norm(np.einsum("pj,pjd->pd", v, W) - part.fit, axis=1) <= phases.NEAR).all()
