@@ -74,6 +74,8 @@ def anatomy(seed: int, *, setting: str, n: int, times: Sequence[float], width: i
     And once: ols_train, ols_excess, halves_train, halves_excess; by moment unaligned (share of the neurons),
     moment_time, and number_then (also by tolerance).
     """
+    if setting not in SETTINGS:
+        raise ValueError(f"setting must be one of {', '.join(SETTINGS)}, got {setting!r}")
     chosen, teacher = SETTINGS[setting], teachers.first_axis(d)
     sample, fresh = _data(seed, n, d, margin=chosen.margin)
     deviation, rng = runs.deviation(width), stream("anatomy", "start", seed, width, d)
