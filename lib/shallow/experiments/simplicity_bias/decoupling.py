@@ -21,8 +21,9 @@ def balance(W: np.ndarray, v: np.ndarray) -> np.ndarray:
     return v**2 - (W**2).sum(axis=-1)
 
 
+@releases_gil
 def drift(seed: int, n: int, step: float, *, time: float = two_fits.TIME, **setting) -> xr.Dataset:
-    r"""Lemma 2 with a finite step.
+    r"""How far Lemma 2 fails with a finite step.
 
     Returns:
         drift: $\max_j |\Delta(a_j^2 - \|w_j\|^2)|$ from start to end; flips: output weights of another sign at the end.
@@ -77,6 +78,7 @@ def _system(W, v, H, h, step, steps):
     return W, v
 
 
+@releases_gil
 def decoupling(seed: int, n: int, *, time: float = two_fits.TIME, parts: int = 20, **setting) -> xr.Dataset:
     r"""The full descent and the two decoupled systems from the state at the alignment time $\tau$ on.
 
@@ -110,18 +112,17 @@ def cones(seed: int, n: int, *, time: float = two_fits.TIME, records: int = 40, 
     r"""How parallel the neurons of one sign become, and whether they leave their cone.
 
     Returns:
-        spread: $\max (1 - \langle w_i/a_i, w_j/a_j\rangle)$ over pairs with $a_i a_j > 0$, at the records from $\tau$
-            on (time).
-        outside: neurons that are not active on exactly their half sample at the record (time).
+        spread: $\max (1 - \langle w_i/a_i, w_j/a_j\rangle)$ over pairs with $a_i a_j > 0$ (time), the time counted from
+            the alignment time $\tau$ on.
+        outside: neurons that are not active on exactly their half sample (time).
         late: patterns that changed after $\tau$.
     """
     x, y, network, _ = two_fits.draw(seed, n, **setting)
-    tau = two_fits.alignment_time(x, y, setting.get("scale", two_fits.SCALE))
-    first, last = int(np.ceil(tau / two_fits.STEP)), two_fits.steps_of(time)
-    chosen = np.unique(np.geomspace(first, last, records).astype(int))
-    run = flow.train(x, y, network, step=two_fits.STEP, steps=last, records=np.append(0, chosen))
-    spread, outside = np.full(len(chosen), -np.inf), np.zeros(len(chosen), dtype=int)
-    for r, (W, v) in enumerate(zip(run.W[1:], run.v[1:])):
+    tau = int(np.ceil(two_fits.alignment_time(x, y, setting.get("scale", two_fits.SCALE)) / two_fits.STEP))
+    later = np.unique(np.append(0, np.geomspace(1, two_fits.steps_of(time), records).astype(int)))
+    run = flow.train(x, y, network, step=two_fits.STEP, steps=tau + later[-1], records=tau + later)
+    spread, outside = np.full(len(later), -np.inf), np.zeros(len(later), dtype=int)
+    for r, (W, v) in enumerate(zip(run.W, run.v)):
         for sign in (1, -1):
             rows = sign * v > 0
             u = W[rows] / v[rows, None]
@@ -131,9 +132,9 @@ def cones(seed: int, n: int, *, time: float = two_fits.TIME, records: int = 40, 
         {
             "spread": ("time", spread),
             "outside": ("time", outside),
-            "late": ((), run.changed[run.changes > first].sum()),
+            "late": ((), run.changed[run.changes > tau].sum()),
         },
-        {"time": chosen * two_fits.STEP},
+        {"time": later * two_fits.STEP},
     )
 
 

@@ -11,6 +11,7 @@ import xarray as xr
 from scipy.stats import binom
 
 from shallow.data import teachers
+from shallow.experiments import releases_gil
 from shallow.stats import stream
 
 
@@ -57,6 +58,7 @@ def expected_excess(n: int, d: int, noise: float = teachers.NOISE) -> tuple[floa
     return noise * d / (n - d - 1), noise * d * float(np.average(1 / (plus - d - 1), weights=weights))
 
 
+@releases_gil
 def covariance(n: int, d: int, c: float, draws: int) -> xr.Dataset:
     r"""How well conditioned $H_+ = \frac1n X_+^\top X_+$ is, inputs with margin c as drawn.
 
