@@ -1,0 +1,86 @@
+"""Networks that interpolate, and limits taken apart: cells against slow computations, planted cases, bad input."""
+
+import numpy as np
+import pytest
+from shallow import nets
+from shallow.data import teachers
+from shallow.experiments.simplicity_bias import anatomy, limits, runs, two_fits
+from shallow.geometry import gaussian_loss
+from shallow.stats import stream
+
+
+def test_capacity_is_the_solution_of_least_norm():
+    """The same network by numpy's singular value decomposition; and none where neurons are fewer than points."""
+    found = limits.capacity(3, n=30, width=100)
+    rng = stream("capacity", 3, 30, 100, 5)
+    teacher = teachers.first_axis(5)
+    x, y = teachers.gaussian(rng, teacher, 30)
+    W = rng.standard_normal((100, 5))
+    W /= np.linalg.norm(W, axis=1)[:, None]
+    a = np.linalg.lstsq(np.maximum(x @ W.T, 0), y)[0]
+    risk = gaussian_loss.excess_risk(nets.TwoLayer(W, np.zeros(100), a), teacher)
+    assert int(found["rank"]) == 30 and float(found.train) < 1e-20
+    assert float(found.excess) == pytest.approx(risk, rel=1e-6)
+    without = limits.capacity(3, n=30, width=20)
+    assert int(without["rank"]) == 20 and np.isnan(without.train) and np.isnan(without.excess)
+
+
+def test_a_network_of_order_one_is_driven_to_interpolation():
+    found = limits.interpolating(0, n=20, width=300, records=[10, 4000])
+    assert (found.solved_train < 1e-20).all()
+    assert float(found.train[1]) < 5e-3 < float(found.train[0])
+    assert float(found.moved[1]) < 0.2 * float(found.moved[0])
+    assert float(found.excess[1]) == pytest.approx(float(found.solved_excess[1]), rel=0.3)
+
+
+def test_removing_neurons_and_refitting_the_main_components():
+    sample = teachers.gaussian(np.random.default_rng(0), teachers.first_axis(3), 200)
+    network = nets.small(np.random.default_rng(1), 50, 3, 0.3)
+    nobody, all_of_them = np.zeros(50, bool), np.ones(50, bool)
+    plus, minus = two_fits.fits(*sample)
+    alone = anatomy.without_neurons(network, sample, all_of_them)
+    fitted = np.where(sample.x[:, 0] > 0, sample.x @ plus, sample.x @ minus)
+    assert np.abs(alone - (sample.y - fitted)).max() < 1e-12
+    refitted = anatomy.without_neurons(network, sample, nobody)
+    assert np.mean(refitted**2) < runs.train_loss(network, sample)
+    assert anatomy.top_share(network, sample, nobody) == 0.0
+
+
+def gain_share(x):
+    """Share of the best 5 % of samples in the gain by a neuron along the second axis, labels without noise."""
+    neuron = nets.TwoLayer([[0.0, 1.0]], np.zeros(1), np.array([5.0]))
+    sample = teachers.Sample(x, x[:, 0] + neuron.forward(x))
+    main = teachers.first_axis(2)
+    network = nets.TwoLayer(np.vstack([main.W, neuron.W]), np.zeros(3), np.append(main.v, neuron.v))
+    return anatomy.top_share(network, sample, np.array([False, False, True]))
+
+
+def test_two_samples_that_gain_everything_have_the_whole_share():
+    """A kink that only two points can see, against one that all of them see."""
+    x = np.column_stack([np.tile([1.0, -1.0], 100), np.zeros(200)])
+    x[0], x[2] = (1.0, 1.0), (1.0, -1.0)
+    assert gain_share(x) > 0.95
+    assert gain_share(np.random.default_rng(0).standard_normal((200, 2))) < 0.5
+
+
+def test_with_margin_and_the_dominated_start_the_limit_is_two_units():
+    """And without the margin, from the start of Figure 1, it is not."""
+    found = anatomy.anatomy(0, setting="(8), margin", n=300, width=64, times=[20.0, 100.0])
+    assert (found.number == 2).all() and (found.kept > 1 - 1e-12).all() and (found.outside == 0).all()
+    assert float(found.unaligned.sel(moment="learnt")) == 0
+    assert found.train.values == pytest.approx(float(found.halves_train), rel=0.03)
+    other = anatomy.anatomy(0, setting="Figure 1", n=300, width=64, times=[20.0, 100.0])
+    assert (other.number.isel(time=-1) > 2).all() and float(other.outside[-1]) > 0
+    assert float(other.unaligned.sel(moment="aligned")) > 0
+
+
+def test_settings_of_one_input_law_share_their_data():
+    first, second = (anatomy._data(1, 40, 5, margin=False)[0] for _ in range(2))
+    assert np.array_equal(first.x, second.x) and np.array_equal(first.x, runs.drawn(1, 40)[1].x)
+    x = anatomy._data(1, 40, 5, margin=True)[0].x
+    assert np.abs(x[:, 0] / np.linalg.norm(x, axis=1)).min() >= teachers.whitened_margin(5, anatomy.MARGIN) - 1e-12
+
+
+def test_unknown_setting():
+    with pytest.raises(ValueError, match="setting must be one of"):
+        anatomy.anatomy(0, setting="nothing", n=10, times=[1])
