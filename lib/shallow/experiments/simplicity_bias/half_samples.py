@@ -62,6 +62,8 @@ def expected_excess(n: int, d: int, noise: float = teachers.NOISE) -> tuple[floa
 def covariance(n: int, d: int, c: float, draws: int) -> xr.Dataset:
     r"""How well conditioned $H_+ = \frac1n X_+^\top X_+$ is, inputs with margin c as drawn.
 
+    A half sample is drawn as binomially many points of the whole law: a flip $x \to -x$ leaves $xx^\top$ as it is.
+
     Returns:
         deviation: $\|H_+ - \Sigma/2\|_{op}$ (draw); smallest, largest: eigenvalues of $H_+$ over those of $\Sigma / 2$
         (draw).
@@ -70,8 +72,7 @@ def covariance(n: int, d: int, c: float, draws: int) -> xr.Dataset:
     deviation, smallest, largest = np.empty((3, draws))
     rng = stream("half samples", "covariance", n, d, c)
     for i in range(draws):
-        x = teachers.with_margin(rng, n, d, c)
-        x = x[x[:, 0] > 0]
+        x = teachers.with_margin(rng, int(rng.binomial(n, 0.5)), d, c)
         H = x.T @ x / n
         spectrum = np.linalg.eigvalsh(H)
         deviation[i] = np.linalg.norm(H - np.diag(half), 2)
