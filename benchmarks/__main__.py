@@ -55,7 +55,21 @@ def heavy_tails(rounds: int) -> dict:
     return {"steps": steps, "fits and spectra": workers[1].apply(tails.measure, (rounds, 1))}
 
 
-SUITES = {"univariate": univariate, "heavy_tails": heavy_tails}
+def simplicity_bias(rounds: int) -> dict:
+    """Mini-batch steps, how their cost grows, and full-batch descent by groups of neurons: microseconds."""
+    from benchmarks import flow, minibatch
+
+    workers = pools()
+    steps = [row for threads, worker in workers.items() for row in worker.apply(minibatch.measure, (rounds, threads))]
+    alone = workers[1]
+    return {
+        "mini-batch": steps,
+        "scaling": alone.apply(minibatch.scaling, (rounds,)),
+        "full batch": alone.apply(flow.measure, (rounds, 1)),
+    }
+
+
+SUITES = {"univariate": univariate, "heavy_tails": heavy_tails, "simplicity_bias": simplicity_bias}
 
 
 def main() -> None:

@@ -37,7 +37,7 @@ def crossing(n: np.ndarray, excess: np.ndarray) -> float:
 
 
 def thresholds(final: xr.Dataset, noise: float = NOISE) -> xr.Dataset:
-    r"""`interpolation` ($n_{int}$, train > noise / 10) and `half` ($n_{half}$, train > OLS train / 2) of every replicate.
+    r"""`interpolation` ($n_{int}$, train > noise / 10) and `half` ($n_{half}$, train > OLS train / 2) by replicate.
 
     Args:
         final: variables train and ols with a dimension n, and others (seed, teacher, ...), at one step.
