@@ -110,7 +110,7 @@ def corners(x, y):
 RECORDS = {
     "deviation_dimensions": Recipe(
         dimensions,
-        {"d": list(DIMENSIONS), "n": list(SIZES), "kind": ["linear", "relu"], "seed": list(range(20))},
+        {"d": list(DIMENSIONS), "n": list(SIZES), "kind": ["linear", "relu"], "seed": list(range(5))},
         {},
         "Theorem 1: the deviation in several dimensions",
     ),
