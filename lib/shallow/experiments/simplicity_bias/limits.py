@@ -119,4 +119,8 @@ RECORDS: dict[str, Recipe] = {
         {"records": [1000, 30_000]}, "Interpolation from order-one weights, 10,000 neurons",
         agreement=Band(), shortened={"records": [1000]},
     ),
+    "stopped": Recipe(
+        runs.run, {"n": [2000, 5000], "seed": [0, 1, 2]}, {"width": 10_000, "steps": 1_000_000},
+        "Figure 1 with 10,000 neurons on the same data, a million steps", shortened={"steps": 1000},
+    ),
 }  # fmt: skip
