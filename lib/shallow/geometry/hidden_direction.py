@@ -1,0 +1,134 @@
+r"""Hidden weights and a hidden direction: cosines, their law for random weights, and the first push of training.
+
+For inputs $x \sim N(0, \Sigma)$ whose label is $q(v)$ with $v = e \cdot x$, the vector
+
+.. math:: D(w, b) = \mathbb E\bigl[\mathbf 1\{w \cdot x + b > 0\}\, q(v)\, x\bigr]
+
+drives a neuron as long as the network's output is negligible: the gradient of the loss is $-a_j D(w_j, b_j)$, where q
+is the target for half the squared loss and its sign for the absolute loss.  By Stein's lemma
+$D = \Sigma\,(A\,e + B\,w)$.  Let $c_k$ be the Hermite coefficients of q, $\rho$ the correlation of v with
+$w \cdot x$, and $\tau$, $\omega$ their standard deviations; then
+
+.. math:: A = \frac1\tau \sum_{k \ge 1} \sqrt k\, c_k\, \rho^{k-1} \gamma_{k-1}(b/\omega), \qquad
+          B = \frac{\varphi(b/\omega)}\omega \sum_{k \ge 0} c_k\, \rho^k h_k(-b/\omega) ,
+
+where $\gamma_k(\beta) = \mathbb E[h_k(z) \mathbf 1\{z > -\beta\}]$, that is $\Phi(\beta)$ for k = 0 and
+$\varphi(\beta) h_{k-1}(-\beta)/\sqrt k$ else.  In many dimensions $\rho$ is small, and $A \approx c_1
+\Phi(\beta)/\tau$ is of one sign for all neurons; where $c_1 = 0$, as for an even target, A is of order $\rho$.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+from scipy import stats as scipy_stats
+
+from shallow.data import hidden_index
+
+
+def cosines(W: np.ndarray, direction: np.ndarray, least: float = 0.0) -> np.ndarray:
+    r"""$|\cos(w_j, e)|$ for weights of shape (..., D) and a direction (D,), not zero; shape (...).
+
+    Args:
+        least: weights of this norm or less have no meaningful direction, and get NaN; those of norm 0 always do.
+    """
+    W, direction = np.asarray(W, dtype=np.float64), np.asarray(direction, dtype=np.float64)
+    length = np.linalg.norm(direction)
+    if direction.ndim != 1 or W.ndim < 1 or W.shape[-1] != len(direction) or not (np.isfinite(length) and length > 0):
+        raise ValueError(f"direction must be a vector for weights {W.shape}, not zero, got shape {direction.shape}")
+    if not least >= 0:
+        raise ValueError(f"least must not be negative, got {least}")
+    norms = np.linalg.norm(W, axis=-1)
+    along = np.abs(W @ direction) / length
+    return np.minimum(np.divide(along, norms, out=np.full(norms.shape, np.nan), where=norms > least), 1.0)
+
+
+def aligned(cosine: np.ndarray, threshold: float = 0.5) -> np.ndarray:
+    """Share of units with a cosine of at least the threshold among those that have one, over the last axis; (...).
+
+    NaN where no unit has a cosine.
+    """
+    cosine = np.asarray(cosine, dtype=np.float64)
+    if not 0 < threshold <= 1:
+        raise ValueError(f"threshold must lie in (0, 1], got {threshold}")
+    known = np.isfinite(cosine).sum(axis=-1)
+    reached = (np.nan_to_num(cosine) >= threshold).sum(axis=-1)
+    return np.divide(reached, known, out=np.full(np.shape(known), np.nan), where=known > 0)
+
+
+class RandomCosine:
+    r"""The law of $|\cos|$ between a fixed and a uniformly random direction in D dimensions.
+
+    The square has the law Beta(1/2, (D - 1)/2).  Gaussian weights follow it exactly, weights with independent uniform
+    coordinates to leading order in 1/D, for a direction that is spread over the coordinates.
+    """
+
+    def __init__(self, dimension: int):
+        if not isinstance(dimension, int | np.integer) or dimension < 2:
+            raise ValueError(f"dimension must be an integer of at least 2, got {dimension!r}")
+        self.dimension = dimension
+        self._square = scipy_stats.beta(0.5, (dimension - 1) / 2)
+
+    @property
+    def mean(self) -> float:
+        r"""$\Gamma(D/2) / (\sqrt\pi\,\Gamma((D+1)/2))$, about $\sqrt{2/(\pi D)}$."""
+        half = self.dimension / 2
+        return float(np.exp(special.gammaln(half) - special.gammaln(half + 0.5)) / np.pi**0.5)
+
+    def above(self, threshold: float | np.ndarray) -> np.ndarray:
+        """Probability that one random direction has a cosine above the threshold in [0, 1]."""
+        if not ((np.asarray(threshold) >= 0) & (np.asarray(threshold) <= 1)).all():
+            raise ValueError(f"threshold must lie in [0, 1], got {threshold}")
+        return self._square.sf(np.square(threshold))
+
+    def quantile(self, probability: float | np.ndarray, units: int = 1) -> np.ndarray:
+        """Quantile of the largest cosine among independent units."""
+        if not ((np.asarray(probability) >= 0) & (np.asarray(probability) <= 1)).all():
+            raise ValueError(f"probability must lie in [0, 1], got {probability}")
+        if not isinstance(units, int | np.integer) or units < 1:
+            raise ValueError(f"units must be a positive integer, got {units!r}")
+        return np.sqrt(self._square.ppf(np.asarray(probability, dtype=np.float64) ** (1 / units)))
+
+
+class Push(NamedTuple):
+    r"""$D(w_j, b_j)$, shape (m, D), and its counterpart for the biases, $\mathbb E[\mathbf 1\{h_j > 0\}\,q]$, (m,)."""
+
+    weights: np.ndarray
+    biases: np.ndarray
+
+
+def push(W: np.ndarray, b: np.ndarray, coefficients: np.ndarray, direction: np.ndarray, covariance: np.ndarray) -> Push:
+    r"""The push of the formula above, in closed form.
+
+    Args:
+        W, b: weights (m, D), not zero, and biases (m,).
+        coefficients: $c_k$ of q(v) for $v \sim N(0, \tau^2)$ with $\tau^2 = e^\top \Sigma e$, shape (K,), as from
+            :func:`shallow.data.hidden_index.hermite_coefficients` and `sign_coefficients`.  The sum is exact for a
+            polynomial and of error $|\rho|^K$ for a sign.
+        direction: e, shape (D,); ones for $v = \sum_j x_j$.
+        covariance: $\Sigma$, shape (D, D), or its diagonal (D,).
+
+    Cost: O(m (D^2 + K)).
+    """
+    W, b, c, e, sigma = (np.asarray(values, dtype=np.float64) for values in (W, b, coefficients, direction, covariance))
+    if W.ndim != 2 or b.shape != W.shape[:1] or e.shape != W.shape[1:] or c.ndim != 1 or not len(c):
+        raise ValueError(
+            "W, b, coefficients and direction must have shapes (m, D), (m,), (K,), (D,), "
+            f"got {W.shape}, {b.shape}, {c.shape}, {e.shape}"
+        )
+    if sigma.shape not in (e.shape, e.shape * 2):
+        raise ValueError(f"covariance must have shape (D,) or (D, D) with D = {len(e)}, got {sigma.shape}")
+    sigma = np.diag(sigma) if sigma.ndim == 1 else sigma
+    seen = W @ sigma
+    tau, omega = np.sqrt(e @ sigma @ e), np.sqrt(np.einsum("md,md->m", seen, W))
+    if not (omega > 0).all() or not tau > 0:
+        raise ValueError("W and direction must have no rows without variance under the covariance")
+    rho, beta, k = seen @ e / (omega * tau), b / omega, np.arange(len(c))[:, None]
+    functions, density = hidden_index.hermite(-beta, len(c)), np.exp(-(beta**2) / 2) / (2 * np.pi) ** 0.5
+    powers = rho**k
+    gamma = np.concatenate([special.ndtr(beta)[None], density * functions[:-1] / k[1:] ** 0.5])
+    along = (k[1:] ** 0.5 * c[1:, None] * powers[:-1] * gamma[:-1]).sum(axis=0) / tau
+    across = density / omega * (c @ (powers * functions))
+    return Push(along[:, None] * (sigma @ e) + across[:, None] * seen, c @ (powers * gamma))
