@@ -11,11 +11,14 @@ from shallow.experiments.simplicity_bias import (
     effective_width,
     limits,
     omnidirectionality,
+    stationary,
     sweeps,
     two_fits,
+    variants,
 )
 
 MODULES: list = [
-    alignment_runs, anatomy, concentration, directions, effective_width, limits, omnidirectionality, sweeps, two_fits,
+    alignment_runs, anatomy, concentration, directions, effective_width, limits, omnidirectionality, stationary, sweeps,
+    two_fits, variants,
 ]  # fmt: skip
 RECORDS: dict[str, Recipe] = {name: recipe for module in MODULES for name, recipe in module.RECORDS.items()}
