@@ -56,7 +56,10 @@ def stream(*names: str | int) -> np.random.Generator:
 
 
 def wilson(successes: int | np.ndarray, trials: int | None = None) -> Interval:
-    """Fraction of successes with Wilson's interval; also takes a boolean array instead of two counts."""
+    """Fraction of successes with Wilson's interval; also takes a boolean array instead of two counts.
+
+    The middle of the interval is Wilson's centre, not the fraction.
+    """
     if trials is None:
         flags = np.asarray(successes)
         if not np.isin(flags, (0, 1)).all():
@@ -66,6 +69,18 @@ def wilson(successes: int | np.ndarray, trials: int | None = None) -> Interval:
         raise ValueError(f"trials must be positive and successes in 0..trials, got {successes} of {trials}")
     result = scipy_stats.binomtest(int(successes), int(trials)).proportion_ci(method="wilson")
     return Interval(successes / trials, float(result.low), float(result.high))
+
+
+def student(values: np.ndarray) -> Interval:
+    r"""Mean of independent runs (n,), $n \ge 2$, with Student's interval $\bar x \pm t_{n-1, 0.975}\, s/\sqrt n$.
+
+    For paired runs give the differences.
+    """
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
+        raise ValueError(f"values must be a finite vector of at least two runs, got shape {values.shape}")
+    half = scipy_stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
+    return Interval(float(values.mean()), float(values.mean() - half), float(values.mean() + half))
 
 
 def bootstrap(

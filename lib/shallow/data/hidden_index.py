@@ -159,10 +159,10 @@ def sign_coefficients(target: Polynomial, deviation: float, count: int) -> np.nd
     _check_deviation(deviation)
     roots = np.sort(target.roots().real)  # the real part of a complex root cuts an interval, which does no harm
     ends, z = np.array([roots[0] - 1, *roots, roots[-1] + 1]), roots / deviation
-    density = np.exp(-(z**2) / 2) / (2 * np.pi) ** 0.5
+    below = hermite(z, count)[:-1] * np.exp(-(z**2) / 2) / (2 * np.pi) ** 0.5
     integrals = np.zeros((count, len(roots) + 2))  # of h_k phi from minus infinity to each end
     integrals[0, 1:] = [*ndtr(z), 1.0]
-    integrals[1:, 1:-1] = -hermite(z, count)[:-1] * density / np.arange(1, count)[:, None] ** 0.5
+    integrals[1:, 1:-1] = -below / np.arange(1, count)[:, None] ** 0.5
     return np.diff(integrals) @ np.sign(target((ends[1:] + ends[:-1]) / 2))
 
 

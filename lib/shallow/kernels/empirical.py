@@ -113,6 +113,29 @@ def alignment(first: np.ndarray, second: np.ndarray) -> float:
     return float((first * second).sum() / norms)
 
 
+def target_alignment(kernel: np.ndarray, y: np.ndarray) -> float:
+    r"""Centred alignment $\langle HKH, yy^\top\rangle / (\|HKH\| \|Hy\|^2)$ with $H = I - 11^\top/n$; K (n, n), y (n,).
+
+    For a positive semidefinite kernel in [0, 1]; 1 where the centred kernel has the rank-one form of the labels.
+    """
+    kernel, y = np.asarray(kernel, dtype=float), np.asarray(y, dtype=float)
+    if y.ndim != 1 or kernel.shape != y.shape * 2:
+        raise ValueError(f"kernel and y must have shapes (n, n) and (n,), got {kernel.shape} and {y.shape}")
+    centred, labels = without(kernel, np.ones((len(y), 1))), y - y.mean()
+    for whole, left in ((kernel, centred), (y, labels)):
+        if not (np.isfinite(whole).all() and np.linalg.norm(left) > 1e-12 * np.linalg.norm(whole)):
+            raise ValueError("kernel and y must be finite and not constant")
+    return float(labels @ centred @ labels / (np.linalg.norm(centred) * (labels @ labels)))
+
+
+def effective_rank(kernel: np.ndarray) -> float:
+    r"""Participation ratio $(\mathrm{tr} K)^2 / \|K\|_F^2$ of the eigenvalues of a symmetric kernel, from 1 to n."""
+    kernel = np.asarray(kernel, dtype=float)
+    if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not (np.isfinite(kernel).all() and kernel.any()):
+        raise ValueError(f"kernel must be a finite square matrix, not zero, got shape {kernel.shape}")
+    return float(np.trace(kernel) ** 2 / np.sum(kernel**2))
+
+
 def subspace_alignment(first: np.ndarray, second: np.ndarray) -> float:
     r"""Mean squared cosine $\|U^\top V\|_F^2 / k$ of the spans of orthonormal columns U, V of shape (n, k), in [0, 1].
 

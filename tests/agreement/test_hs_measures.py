@@ -1,0 +1,175 @@
+"""Fast or closed forms of the chapter on hidden structure against slow and obvious ones."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr
+from scipy.stats import norm
+from shallow import nets, stats
+from shallow.data import hidden_index, orthants
+from shallow.geometry import folding, hidden_direction
+from shallow.kernels import empirical, symmetry
+from shallow.train import linear_flow
+
+
+def slow_nearest(queries, points):
+    return [int(np.argmin([np.sum((point - query) ** 2) for point in points])) for query in queries]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 30), st.integers(1, 5), st.sampled_from([0.0, 1e-9, 1.0, 1e8]))
+def test_nearest_points_are_those_of_a_search_one_by_one(seed, n, p, offset):
+    """Also with many ties, and with distances far below the size of the numbers, where products alone lose them."""
+    rng = np.random.default_rng(seed)
+    queries, points = offset + rng.integers(0, 3, (7, p)), offset + rng.integers(0, 3, (n, p)) * rng.choice([1.0, 1e-3])
+    assert folding.nearest(queries, points).tolist() == slow_nearest(queries, points)
+
+
+def test_products_alone_lose_close_neighbours():
+    rng = stats.stream("test close neighbours")
+    points = 1e4 + 1e-4 * rng.standard_normal((400, 6))
+    queries = points[:300] + 1e-7
+    estimates = (points**2).sum(axis=1) - 2 * queries @ points.T
+    assert (folding.nearest(queries, points) == np.arange(300)).all()
+    assert (estimates.argmin(axis=1) != np.arange(300)).mean() > 0.1
+
+
+@pytest.mark.parametrize("degree", [2, 3, 6, 9])
+@pytest.mark.parametrize("deviation", [0.47, 1.3])
+def test_coefficients_are_integrals(degree, deviation):
+    """Of the polynomial, shifted so that both parities occur, and of its sign, by a fine midpoint rule."""
+    target = hidden_index.polynomial(degree, 0.1)
+    z = (np.arange(-120_000, 120_000) + 0.5) / 10_000
+    weights = norm.pdf(z) / 10_000
+    functions = hidden_index.hermite(z, 12)
+    values = target(deviation * z)
+    plain = hidden_index.hermite_coefficients(target, deviation)
+    assert functions[: degree + 1] @ (weights * values) == pytest.approx(plain, rel=1e-7, abs=1e-9)
+    assert (plain**2).sum() == pytest.approx(weights @ values**2)
+    signs = hidden_index.sign_coefficients(target, deviation, 12)
+    assert functions @ (weights * np.sign(values)) == pytest.approx(signs, abs=2e-4)
+    assert functions @ (weights * np.sign(values)) != pytest.approx(np.roll(signs, 1), abs=2e-2)
+
+
+def test_sign_coefficients_carry_all_of_a_sign():
+    """Parseval: they sum to one, slowly; and a target without roots has the sign 1."""
+    signs = hidden_index.sign_coefficients(hidden_index.polynomial(5), 0.47, 4000)
+    assert 0.97 < (signs**2).sum() < 1
+    positive = hidden_index.Polynomial([1.0, 0.0, 1.0])
+    assert hidden_index.sign_coefficients(positive, 1.0, 4) == pytest.approx([1, 0, 0, 0], abs=1e-12)
+
+
+def push_by_quadrature(w, b, q, breaks):
+    """D and its bias part in two dimensions with unit covariance and v = x_1: one integral over v.
+
+    Given v, the neuron is active with probability Phi(h), and E[x_2; active] = phi(h), with h = (b + w_1 v) / |w_2|.
+    """
+    pieces = [np.linspace(low, high, 4001) for low, high in zip([-9, *breaks], [*breaks, 9], strict=True)]
+    total = np.zeros(3)
+    for v in pieces:
+        middle, width = (v[1:] + v[:-1]) / 2, np.diff(v)
+        h = (b + w[0] * middle) / abs(w[1])
+        mass = width * norm.pdf(middle) * q(middle)
+        total += [mass @ (middle * ndtr(h)), np.sign(w[1]) * mass @ norm.pdf(h), mass @ ndtr(h)]
+    return total
+
+
+@pytest.mark.parametrize("degree", [3, 4])
+def test_push_is_an_integral(degree):
+    rng = stats.stream("test push", degree)
+    target = hidden_index.polynomial(degree, 0.2)
+    W, b = rng.standard_normal((6, 2)), rng.standard_normal(6)
+    W[:, 1] = np.sign(W[:, 1]) * np.maximum(np.abs(W[:, 1]), np.abs(W[:, 0]))  # |rho| <= 0.71
+    breaks = np.linspace(-2, 2, degree) + 0.2
+    for q, coefficients in (
+        (target, hidden_index.hermite_coefficients(target, 1.0)),
+        (lambda v: np.sign(target(v)), hidden_index.sign_coefficients(target, 1.0, 60)),
+    ):
+        found = hidden_direction.push(W, b, coefficients, np.array([1.0, 0.0]), np.ones(2))
+        expected = np.array([push_by_quadrature(w, bias, q, breaks) for w, bias in zip(W, b, strict=True)])
+        assert found.weights == pytest.approx(expected[:, :2], abs=1e-5)
+        assert found.biases == pytest.approx(expected[:, 2], abs=1e-5)
+
+
+def test_push_follows_a_change_of_basis():
+    """With x = R z the push is R times that of the weights R'w and direction R'e; a diagonal is a matrix."""
+    rng = stats.stream("test basis")
+    R, W, b, e = rng.standard_normal((4, 4)), rng.standard_normal((5, 4)), rng.standard_normal(5), np.ones(4)
+    deviation = np.linalg.norm(R.T @ e)
+    c = hidden_index.hermite_coefficients(hidden_index.polynomial(4, 0.3), deviation)
+    plain = hidden_direction.push(W @ R, b, c, R.T @ e, np.ones(4))
+    seen = hidden_direction.push(W, b, c, e, R @ R.T)
+    assert seen.weights == pytest.approx(plain.weights @ R.T) and seen.biases == pytest.approx(plain.biases)
+    diagonal = hidden_direction.push(W, b, c, e, np.arange(1.0, 5))
+    assert diagonal.weights == pytest.approx(hidden_direction.push(W, b, c, e, np.diag(np.arange(1.0, 5))).weights)
+
+
+def test_flow_is_the_limit_of_gradient_descent():
+    """Small steps of PyTorch's gradient on a sample with exactly these variances; half the step halves the error."""
+    rng = stats.stream("test linear flow")
+    variances, beta = np.array([2.0, 0.5, 1.0]), np.array([1.0, -1.0, 0.3])
+    a, W = 0.3 * rng.standard_normal(4), 0.3 * rng.standard_normal((4, 3))
+    flow = linear_flow.integrate(a, W, beta, [0.7, 2.0], variances=variances)
+    x = torch.from_numpy(np.diag(np.sqrt(3 * variances)))
+    y, errors = x @ torch.from_numpy(beta), []
+    for steps in (300, 600):
+        p, q = (torch.tensor(start, requires_grad=True) for start in (a, W))
+        for _ in range(steps):
+            loss = 0.5 * ((x @ q.T @ p - y) ** 2).mean()
+            for parameter, gradient in zip((p, q), torch.autograd.grad(loss, (p, q)), strict=True):
+                parameter.data -= 2.0 / steps * gradient
+        errors.append(np.abs(q.detach().numpy() - flow.W[1]).max())
+    assert errors[0] < 1e-2 and errors[1] / errors[0] == pytest.approx(0.5, abs=0.05)
+    assert loss.item() == pytest.approx(flow.loss[1], abs=1e-2) and flow.loss[1] < flow.loss[0]
+
+
+def test_kernel_and_alignment_of_the_flow_are_those_of_the_network():
+    """The tangent kernel by autograd on a large sample of the inputs, and its alignment with the labels."""
+    rng = stats.stream("test kernel of the flow")
+    variances, beta = np.array([2.0, 0.5, 1.0]), np.array([1.0, -1.0, 0.3])
+    flow = linear_flow.integrate(rng.standard_normal(4), rng.standard_normal((4, 3)), beta, [0.5], variances=variances)
+    x = rng.standard_normal((700, 3)) * np.sqrt(variances)
+    p, q = (torch.tensor(values[0], requires_grad=True) for values in (flow.a, flow.W))
+    rows = []
+    for point in torch.from_numpy(x[:5]):
+        rows.append(torch.cat([g.ravel() for g in torch.autograd.grad((q @ point) @ p, (p, q))]).numpy())
+    jacobian = np.array(rows)
+    assert jacobian @ jacobian.T == pytest.approx(x[:5] @ flow.kernel[0] @ x[:5].T)
+    on_sample = empirical.target_alignment(x @ flow.kernel[0] @ x.T, x @ beta)
+    assert flow.alignment[0] == pytest.approx(on_sample, abs=0.05)
+
+
+def radial(x, z, gamma=0.3):
+    return np.exp(-gamma * ((x[:, None] - z) ** 2).sum(axis=-1))
+
+
+def test_averages_over_flips():
+    """One argument suffices for a jointly invariant kernel only; the Gaussian average is a product."""
+    rng = stats.stream("test averages")
+    x, z, flips = rng.standard_normal((5, 3)), rng.standard_normal((4, 3)), orthants.signs(np.arange(8), 3)
+    one, two = (symmetry.averaged(radial, flips, both=both)(x, z) for both in (False, True))
+    assert one == pytest.approx(two) and symmetry.gaussian(x, z, 0.3) == pytest.approx(one)
+    network = nets.default(rng, 40, 3)
+
+    def kernel(x, z):
+        return empirical.ntk(network, x, z)
+
+    one, two = (symmetry.averaged(kernel, flips, both=both) for both in (False, True))
+    assert not np.allclose(one(x, z), two(x, z), rtol=1e-3)
+    slow = np.mean([[kernel(s * x, t * z) for s in flips] for t in flips], axis=(0, 1))
+    assert two(x, z) == pytest.approx(slow) and two(x * flips[3], z * flips[5]) == pytest.approx(slow)
+    share = np.trace(two(x, x)) / np.mean([np.trace(kernel(s * x, s * x)) for s in flips])
+    assert symmetry.invariant_share(kernel, x, flips) == pytest.approx(share)
+
+
+def test_target_alignment_is_its_definition():
+    rng = stats.stream("test alignment")
+    features, y = rng.standard_normal((30, 5)), rng.standard_normal(30)
+    kernel, H = features @ features.T, np.eye(30) - 1 / 30
+    expected = empirical.alignment(H @ kernel @ H, np.outer(H @ y, H @ y))
+    assert empirical.target_alignment(kernel, y) == pytest.approx(expected)
+    assert empirical.alignment(kernel, np.outer(y, y)) != pytest.approx(expected, rel=1e-3)
+    values = np.linalg.eigvalsh(kernel)
+    assert empirical.effective_rank(kernel) == pytest.approx(values.sum() ** 2 / (values**2).sum())

@@ -1,0 +1,173 @@
+"""Data of the chapter on hidden structure: bad input, the published draws, and what the other draws have in common."""
+
+import numpy as np
+import pytest
+from shallow import stats
+from shallow.data import hidden_index, orthants
+
+RNG = stats.stream("test data of hidden structure")
+CUBIC = hidden_index.polynomial(3)
+POINTS = orthants.sample(RNG, np.array([2, 3, 0, 1]))
+
+
+@pytest.mark.parametrize(
+    "call, argument",
+    [
+        (lambda: orthants.draw(0, np.ones(3, dtype=int)), "counts"),
+        (lambda: orthants.sample(RNG, np.ones(4)), "counts"),
+        (lambda: orthants.sample(RNG, np.array([1, -1])), "counts"),
+        (lambda: orthants.sample(RNG, np.array([0, 0])), "counts"),
+        (lambda: orthants.sample(RNG, np.ones((2, 2), dtype=int)), "counts"),
+        (lambda: orthants.all_but(128), "empty"),
+        (lambda: orthants.all_but([1, -1]), "empty"),
+        (lambda: orthants.all_but(0.5), "empty"),
+        (lambda: orthants.all_but(0, per_class=0), "per_class"),
+        (lambda: orthants.all_but(0, dimension=0), "dimension"),
+        (lambda: orthants.split(RNG, POINTS, 1.0), "share"),
+        (lambda: orthants.signs(8, 3), "orthant"),
+        (lambda: orthants.neighbours(-1), "orthant"),
+        (lambda: orthants.index(np.array([1.0, 0.0])), "x"),
+        (lambda: orthants.index(np.array([1.0, np.nan])), "x"),
+        (lambda: orthants.reflected(np.ones((2, 3)), 8), "orthant"),
+        (lambda: orthants.compared(0, 1), "dimension"),
+        (lambda: orthants.profile(RNG, [0.5, 4.0]), "radii"),
+        (lambda: orthants.profile(RNG, 1.0), "radii"),
+        (lambda: orthants.profile(RNG, directions=0), "directions"),
+        (lambda: orthants.profile(RNG, dimension=-1), "dimension"),
+        (lambda: orthants.by_orthant(np.ones(3), POINTS), "values"),
+        (lambda: hidden_index.draw("other", 0), "case"),
+        (lambda: hidden_index.draw("given", 1, size=9), "size"),
+        (lambda: hidden_index.published("iid"), "case"),
+        (lambda: hidden_index.gaussian(RNG, 0), "size"),
+        (lambda: hidden_index.gaussian(RNG, 5, direction=np.ones(3)), "direction"),
+        (lambda: hidden_index.gaussian(RNG, 5, direction=np.eye(3)), "direction"),
+        (lambda: hidden_index.polynomial(1), "degree"),
+        (lambda: hidden_index.polynomial(3.0), "degree"),
+        (lambda: hidden_index.polynomial(3, np.nan), "shift"),
+        (lambda: hidden_index.hermite(np.ones(2), 0), "count"),
+        (lambda: hidden_index.hermite_coefficients(CUBIC, 0.0), "deviation"),
+        (lambda: hidden_index.sign_coefficients(CUBIC, np.inf, 3), "deviation"),
+        (lambda: hidden_index.sign_coefficients(CUBIC, 1.0, 0), "count"),
+    ],
+)
+def test_bad_input_is_named(call, argument):
+    with pytest.raises(ValueError, match=rf"^{argument}\b.* must"):
+        call()
+
+
+# Orthants.
+
+
+def test_sizes_are_those_of_the_document():
+    task = orthants.draw("sizes")
+    assert (len(task.train), len(task.validation), len(task.test)) == (20_320, 5_080, 25_600)
+    assert len(task.empty) == 1 and not np.isin(task.empty, task.train.orthant).any()
+    joined = np.concatenate([task.train.orthant, task.validation.orthant])
+    assert (np.delete(np.bincount(joined, minlength=128), task.empty) == 200).all()
+    assert (np.bincount(task.test.orthant * 2 + task.test.label) == 100).all()
+    assert 0.49 < task.train.label.mean() < 0.51 and task.train.label.mean() != 0.5
+
+
+def test_points_lie_on_their_shell_and_in_their_orthant():
+    points = orthants.sample(RNG, np.full(32, 5))
+    centres = 4 * orthants.signs(points.orthant, 5)
+    assert np.abs(np.linalg.norm(points.x - centres, axis=1) - 1 - points.label).max() < 1e-12
+    assert (orthants.index(points.x) == points.orthant).all() and np.abs(points.x).min() >= 2
+    assert np.abs(orthants.radius(points.x) - 1 - points.label).max() < 1e-12
+
+
+def test_directions_are_uniform_on_the_sphere():
+    """E u u' = I/3; angles drawn uniformly instead would put 1/2 on the axis of a polar angle."""
+    points = orthants.sample(RNG, np.full(8, 4000))
+    u = (points.x - 4 * orthants.signs(points.orthant, 3)) / (1 + points.label)[:, None]
+    assert np.abs(u.T @ u / len(u) - np.eye(3) / 3).max() < 0.01 and np.abs(u.mean(axis=0)).max() < 0.01
+
+
+def test_orthants_are_numbered_by_their_signs():
+    assert orthants.signs(40).tolist() == [-1, 1, -1, 1, -1, -1, -1]
+    assert (orthants.index(orthants.signs(np.arange(128))) == np.arange(128)).all()
+    assert orthants.compared(40) == (40, 8, 0)
+    assert orthants.compared(0, 2) == (0, 1, 3)
+    near = orthants.signs(orthants.neighbours(99))
+    assert near.shape == (7, 7) and (near @ orthants.signs(99) == 5).all()
+
+
+def test_counts_are_nested():
+    """More points in an orthant leave the first ones, emptying one leaves the others, and neither the test set."""
+    few, many = orthants.all_but(3, per_class=4, dimension=3), orthants.all_but([3, 5], per_class=9, dimension=3)
+    few[3] = 1
+    one, two = (orthants.sample(stats.stream("nested"), counts) for counts in (few, many))
+    for k in (0, 7):
+        assert np.isin(one[one.orthant == k].x, two[two.orthant == k].x).all()
+    assert np.bincount(one.orthant).tolist() == [8, 8, 8, 2, 8, 8, 8, 8] and 5 not in two.orthant
+    assert (orthants.draw(1, few).test.x == orthants.draw(1, many).test.x).all()
+    assert not (orthants.draw(1, few).test.x == orthants.draw(2, few).test.x).any()
+    assert (orthants.draw(1, few).empty == []).all() and orthants.draw(1, many).empty.tolist() == [3, 5]
+
+
+def test_reflections_move_the_orthant_and_nothing_else():
+    points = orthants.profile(RNG, directions=20)
+    assert points.shape == (21, 20, 7) and np.allclose(orthants.radius(points), orthants.PROFILE[:, None])
+    moved = orthants.reflected(points, 40)
+    assert (orthants.index(moved) == 40).all() and (np.abs(moved) == np.abs(points)).all()
+    around = orthants.reflected(points[:, :7], orthants.neighbours(40))
+    assert (orthants.index(around) == orthants.neighbours(40)).all()
+
+
+def test_means_by_orthant():
+    values = np.arange(len(POINTS), dtype=float)
+    found = orthants.by_orthant(values, POINTS)
+    assert found[[0, 1, 3]].tolist() == [1.5, 6.5, 10.5] and np.isnan(found[2])
+
+
+# Hidden index.
+
+
+@pytest.mark.parametrize(
+    "case, scale", [("independent", 0.0473104864), ("correlated", 0.0047323615), ("given", 0.46333059)]
+)
+def test_run_zero_is_the_published_draw(case, scale):
+    """The scales are those of the author's logs; another run has another."""
+    data = hidden_index.draw(case, 0)
+    assert data.scale == pytest.approx(scale, rel=1e-6)
+    other = hidden_index.draw(case, 1)
+    assert other.scale != pytest.approx(scale, rel=1e-3)
+    for found in (data, other):
+        assert np.abs(found.v).max() == pytest.approx(2, abs=1e-12) and np.allclose(found.x.sum(axis=1), found.v)
+        parts = found.train, found.validation, found.test
+        assert list(map(len, parts)) == [8000, 1000, 1000]
+        assert (np.sort(np.concatenate(parts)) == np.arange(10_000)).all()
+
+
+def test_covariances():
+    """Along the hidden direction 1 or 101 times the variance across it, and nearly the same law of v."""
+    for case, ratio, spread in (("independent", 1, 0.08), ("correlated", 101, 8)):
+        data = hidden_index.draw(case, 0)
+        across = data.x[:, 0] - data.x[:, 1]
+        assert data.v.var() / 100 / (across.var() / 2) == pytest.approx(ratio, abs=spread)
+        assert data.v.std() == pytest.approx(0.474, abs=0.01)
+    given = hidden_index.draw("given", 0)
+    assert given.x.shape == (10_000, 1) and given.v.std() == pytest.approx(0.463, abs=0.01)
+
+
+def test_any_direction_may_be_hidden():
+    x, v, scale = hidden_index.gaussian(RNG, 4000, direction=np.eye(25)[0])
+    assert np.allclose(v, 5 * x[:, 0]) and np.abs(v).max() == pytest.approx(2)
+    assert x[:, 1:].std() == pytest.approx(scale, rel=0.02)
+    u = np.array([0.6, 0.8])
+    x, v, scale = hidden_index.gaussian(RNG, 40_000, correlated=True, direction=u)
+    assert np.allclose(v, 2**0.5 * x @ u)
+    assert np.cov(x.T) / scale**2 == pytest.approx(np.eye(2) + 2 * np.outer(u, u), abs=0.08)
+
+
+def test_sizes_of_other_samples():
+    data = hidden_index.draw("independent", 0, size=320)
+    assert data.x.shape == (320, 100) and len(data.test) == 32 and len(data.train) == 256
+
+
+def test_polynomials_have_the_named_roots():
+    v = np.linspace(-2, 2, 201)
+    for degree in (2, 3, 9, 20):
+        roots = np.linspace(-2, 2, degree)
+        assert np.abs(hidden_index.polynomial(degree)(v) - np.prod(v[:, None] - roots, axis=1)).max() < 1e-9
+    assert hidden_index.polynomial(6, 0.3)(0.3 + v) == pytest.approx(hidden_index.polynomial(6)(v), abs=1e-10)

@@ -1,0 +1,119 @@
+"""Measures of the chapter on hidden structure: bad input, and small cases by hand."""
+
+import numpy as np
+import pytest
+from shallow import stats
+from shallow.data import orthants
+from shallow.geometry import folding, hidden_direction
+from shallow.geometry.hidden_direction import RandomCosine
+from shallow.kernels import empirical, symmetry
+from shallow.train import linear_flow
+
+X, E, BOTH = np.ones((3, 2)), np.ones(2), orthants.signs(np.arange(4), 2)
+
+
+def dot(x, z):
+    return x @ z.T
+
+
+@pytest.mark.parametrize(
+    "call, argument",
+    [
+        (lambda: folding.nearest(np.ones(3), X), "queries"),
+        (lambda: folding.nearest(X, np.ones((4, 3))), "points"),
+        (lambda: folding.nearest(X, np.empty((0, 2))), "points"),
+        (lambda: folding.nearest(X, np.full((4, 2), np.inf)), "points"),
+        (lambda: folding.match_fractions(X, [0, 1], X, [0, 1, 1]), "labels"),
+        (lambda: folding.match_fractions(X, [0, 1, 1], X, [0, 1]), "point_labels"),
+        (lambda: folding.quotient(X, X, [0, 1, 1]), "reflections"),
+        (lambda: folding.quotient(X, X[None], [1, 1, 1]), "labels"),
+        (lambda: folding.quotient(X, X[None], [0, 1]), "labels"),
+        (lambda: hidden_direction.cosines(X, np.ones(3)), "direction"),
+        (lambda: hidden_direction.cosines(X, np.zeros(2)), "direction"),
+        (lambda: hidden_direction.cosines(X, E, least=-1.0), "least"),
+        (lambda: hidden_direction.aligned(np.ones(3), 0.0), "threshold"),
+        (lambda: RandomCosine(1), "dimension"),
+        (lambda: RandomCosine(5).above(1.5), "threshold"),
+        (lambda: RandomCosine(5).quantile(-0.1), "probability"),
+        (lambda: RandomCosine(5).quantile(0.5, 0), "units"),
+        (lambda: hidden_direction.push(X, np.zeros(2), E, E, E), "W, b, coefficients and direction"),
+        (lambda: hidden_direction.push(X, np.zeros(3), [], E, E), "W, b, coefficients and direction"),
+        (lambda: hidden_direction.push(X, np.zeros(3), E, E, np.eye(3)), "covariance"),
+        (lambda: hidden_direction.push(0 * X, np.zeros(3), E, E, E), "W and direction"),
+        (lambda: linear_flow.integrate(E, X, E, [1.0]), "a, W, beta"),
+        (lambda: linear_flow.integrate(np.full(3, np.nan), X, E, [1.0]), "a, W, beta"),
+        (lambda: linear_flow.integrate(np.ones(3), X, E, [1.0, 0.5]), "times"),
+        (lambda: linear_flow.integrate(np.ones(3), X, E, [0.0]), "times"),
+        (lambda: linear_flow.integrate(np.ones(3), X, E, [1.0], variances=[1.0, 0.0]), "variances"),
+        (lambda: linear_flow.integrate(np.ones(3), X, E, [1.0], tolerance=0.0), "tolerance"),
+        (lambda: linear_flow.balanced([1.0], 0.0, 1.0), "strength"),
+        (lambda: linear_flow.balanced([1.0], 1.0, -1.0), "start"),
+        (lambda: symmetry.averaged(dot, np.zeros((2, 2))), "flips"),
+        (lambda: symmetry.averaged(dot, BOTH[:3]), "flips"),
+        (lambda: symmetry.averaged(dot, np.ones((2, 2))), "flips"),
+        (lambda: symmetry.averaged(dot, BOTH)(X, np.ones((3, 3))), "z"),
+        (lambda: symmetry.gaussian(X, np.ones((3, 3)), 1.0), "x and z"),
+        (lambda: symmetry.gaussian(X, X, 0.0), "gamma"),
+        (lambda: symmetry.invariant_share(dot, 0 * X, BOTH), "kernel"),
+        (lambda: symmetry.joint_defect(dot, np.ones(2), BOTH), "x"),
+        (lambda: stats.student([1.0]), "values"),
+        (lambda: stats.student([1.0, np.nan]), "values"),
+        (lambda: empirical.target_alignment(np.eye(3), np.ones(2)), "kernel and y"),
+        (lambda: empirical.target_alignment(np.eye(3), np.ones(3)), "kernel and y"),
+        (lambda: empirical.target_alignment(np.ones((3, 3)), np.arange(3)), "kernel and y"),
+        (lambda: empirical.effective_rank(np.zeros((2, 2))), "kernel"),
+        (lambda: empirical.effective_rank(X), "kernel"),
+    ],
+)
+def test_bad_input_is_named(call, argument):
+    with pytest.raises(ValueError, match=rf"^{argument} must"):
+        call()
+
+
+def test_cosines_by_hand():
+    W = np.array([[3.0, 4.0], [-1.0, 0.0], [0.0, 0.0], [0.0, -1e-9]])
+    assert hidden_direction.cosines(W, [2.0, 0.0]) == pytest.approx([0.6, 1, np.nan, 0], nan_ok=True)
+    collapsed = hidden_direction.cosines(W, [2.0, 0.0], least=1e-6)
+    assert np.isnan(collapsed[2:]).all() and hidden_direction.aligned(collapsed) == 1
+    assert hidden_direction.aligned(hidden_direction.cosines(W, [2.0, 0.0]), 0.6) == pytest.approx(2 / 3)
+    assert np.isnan(hidden_direction.aligned([np.nan])) and hidden_direction.aligned(np.ones((4, 3))).shape == (4,)
+    assert hidden_direction.cosines(np.ones((5, 3)) * 0.1, np.ones(3)).max() <= 1  # rounding stays inside
+
+
+def test_quotient_by_hand():
+    features, labels = np.array([[0.0, 0.0], [0.0, 4.0]]), [0, 1]
+    assert folding.quotient(features, np.stack([features + [1, 0], features - [1, 0]]), labels) == 0.25
+    assert folding.quotient(features, features[None], labels) == 0
+    assert np.isnan(folding.quotient(0 * features, features[None], labels))
+
+
+def test_ties_go_to_the_lowest_row():
+    points = np.array([[5.0], [1.0], [-1.0], [1.0]])
+    assert folding.nearest([[0.0], [2.0]], points).tolist() == [1, 1]
+    assert folding.match_fractions([[0.0], [2.0]], [7, 1], points, [0, 1, 0, 0]) == {1: 1.0, 7: 0.0}
+    assert folding.nearest(np.ones((2, 3)), np.ones((4, 3))).tolist() == [0, 0]
+
+
+def test_interval_of_five_runs_is_the_documents():
+    """Half-width 1.24 standard deviations; the author's five runs of three hidden layers."""
+    runs = np.array([0.985, 0.53, 0.885, 0.89, 0.855])
+    found = stats.student(runs)
+    assert found.estimate == pytest.approx(0.829, abs=1e-3)
+    assert (found.high - found.low) / 2 == pytest.approx(2.7764 / 5**0.5 * runs.std(ddof=1), rel=1e-4)
+    assert stats.student([1.0, 1.0]) == stats.Interval(1.0, 1.0, 1.0)
+
+
+def test_middle_of_wilsons_interval_is_the_printed_match_fraction():
+    """.7957 +- of the document is 399 of 500; the fraction itself is .798."""
+    found = stats.wilson(399, 500)
+    assert round((found.low + found.high) / 2, 4) == 0.7957 and found.estimate == 0.798
+
+
+def test_target_alignment_and_effective_rank_by_hand():
+    y = np.array([1.0, -1.0, 2.0])
+    centred = y - y.mean()
+    assert empirical.target_alignment(np.outer(centred, centred) + 5, y) == pytest.approx(1)
+    assert empirical.target_alignment(np.eye(3), y) == pytest.approx(2**-0.5)
+    assert empirical.effective_rank(np.eye(4)) == pytest.approx(4)
+    assert empirical.effective_rank(np.outer(y, y)) == pytest.approx(1)
+    assert empirical.effective_rank(np.diag([3.0, 1.0])) == pytest.approx(1.6)
