@@ -1,0 +1,320 @@
+"""Ensembles of multilayer perceptrons against PyTorch, one network at a time, trajectory by trajectory in float64."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shallow import mlp
+from shallow.mlp import Stack
+from shallow.stats import stream
+from shallow.train import ensemble
+
+WIDTHS = (5, 12, 8, 1)
+LOSSES = {
+    "absolute": torch.nn.L1Loss(),
+    "bce-logit": torch.nn.BCEWithLogitsLoss(),
+    "bce-probability": lambda f, y: torch.nn.functional.binary_cross_entropy(torch.sigmoid(f), y),
+}
+OPTIMISERS = {"adam": torch.optim.Adam, "adadelta": torch.optim.Adadelta}
+
+
+def problem(n: int, *names: str, inputs: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs and labels 0 and 1 that take more than a plane to tell apart."""
+    x = stream("ensemble", n, *names).standard_normal((n, inputs))
+    return x, (x[:, 0] * x[:, -1] > 0).astype(float)
+
+
+def start(replicas: int, widths=WIDTHS, scale: float = 1.0) -> Stack:
+    networks = mlp.default([stream("start", r) for r in range(replicas)], widths, dtype=np.float64)
+    return Stack(scale * networks.parameters, networks.widths)
+
+
+def shuffles(replicas: int) -> list[np.random.Generator]:
+    return [stream("shuffle", r) for r in range(replicas)]
+
+
+def flat(model: torch.nn.Module) -> np.ndarray:
+    return torch.cat([p.detach().flatten() for p in model.parameters()]).numpy()
+
+
+def freeze(layers, frozen: str) -> None:
+    """`frozen` is the name of one layer, or nothing."""
+    for layer in layers:
+        layer.requires_grad_(True)
+    {"first": layers[0], "output": layers[-1], "nothing": torch.nn.Identity()}[frozen].requires_grad_(False)
+
+
+def one_by_one(
+    network, x, y, rng, *, loss, optimiser, rate, decay, epochs, batch, validation, patience, min_delta, mode, warmup
+):
+    """The obvious loop: nn.Sequential, torch.optim, autograd; last and best parameters, epochs, validation losses."""
+    layers = [torch.nn.Linear(*W.shape[::-1], dtype=torch.float64) for W in network[0]]
+    for layer, W, b in zip(layers, *network):
+        layer.weight.data, layer.bias.data = torch.tensor(W), torch.tensor(b)
+    model = torch.nn.Sequential(*[m for layer in layers for m in (layer, torch.nn.ReLU())][:-1])
+    descent = OPTIMISERS[optimiser](model.parameters(), lr=rate, weight_decay=decay)
+    x, y, held_out = torch.tensor(x), torch.tensor(y), [torch.tensor(part) for part in validation]
+    history, best, best_epoch, best_loss = [], flat(model), 0, None
+    warmup = 0 if mode == "regular" else warmup
+    for epoch in range(1, warmup + epochs + 1):
+        if epoch <= warmup:
+            freeze(layers, "output" if mode == "first-last" else "nothing")
+        else:
+            freeze(layers, "nothing" if mode == "regular" else "first")
+        if epoch == warmup + 1 and mode == "reinit":
+            bound = layers[-1].in_features ** -0.5
+            for parameter in layers[-1].parameters():
+                parameter.data.copy_(torch.tensor(rng.uniform(-bound, bound, tuple(parameter.shape))))
+        for rows in torch.tensor(rng.permutation(len(x))).split(batch):
+            descent.zero_grad()
+            LOSSES[loss](model(x[rows])[:, 0], y[rows]).backward()
+            descent.step()
+        with torch.no_grad():
+            history.append(LOSSES[loss](model(held_out[0])[:, 0], held_out[1]).item())
+        if epoch > warmup:
+            if best_loss is None or best_loss - history[-1] >= min_delta:
+                best, best_epoch, best_loss = flat(model), epoch, history[-1]
+            elif patience is not None and epoch - best_epoch >= patience:
+                break
+    return flat(model), best, epoch, best_epoch, history
+
+
+def assert_same(networks: Stack, x, y, tolerance: float = 1e-9, rates=0.01, decays=0.0, **options) -> ensemble.Fit:
+    """Train the stack, and every network alone; compare all that both know."""
+    options = {"batch": 16, "patience": None, "min_delta": 0.0, "mode": "regular", "warmup": 2} | options
+    fit = ensemble.train(networks, x, y, rngs=shuffles(len(networks)), rate=rates, decay=decays, **options)
+    for r, rng in enumerate(shuffles(len(networks))):
+        single = {"rate": np.broadcast_to(rates, len(networks))[r], "decay": np.broadcast_to(decays, len(networks))[r]}
+        data = (x, y) if x.ndim == 2 else (x[r], y[r])
+        last, best, epochs, best_epoch, history = one_by_one(networks.network(r), *data, rng, **single, **options)
+        assert (fit.epochs[r], fit.best_epoch[r]) == (epochs, best_epoch)
+        np.testing.assert_allclose(fit.last.parameters[r], last, rtol=0, atol=tolerance)
+        np.testing.assert_allclose(fit.best.parameters[r], best, rtol=0, atol=tolerance)
+        np.testing.assert_allclose(fit.validation[r, :epochs], history, rtol=1e-9)
+        assert np.isnan(fit.validation[r, epochs:]).all()
+    assert not fit.diverged.any()
+    return fit
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_each_optimiser_and_loss_equals_pytorch(optimiser, loss):
+    """Several rates and weight decays at once, and a last batch of 6 points."""
+    rates = {"adam": [1e-3, 0.01, 0.1], "adadelta": [0.1, 1.0, 3.0]}[optimiser]
+    networks = start(3)
+    options = {"loss": loss, "optimiser": optimiser, "epochs": 6, "validation": problem(30, "validation")}
+    fit = assert_same(networks, *problem(70), rates=rates, decays=[0.0, 1e-3, 0.1], **options)
+    assert (np.abs(fit.last.parameters - networks.parameters).max(axis=1) > 5e-3).all()
+    assert np.abs(fit.last.parameters[0] - fit.last.parameters[1]).max() > 0.01
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+@pytest.mark.parametrize("mode", [mode for mode in ensemble.MODES if mode != "regular"])
+def test_each_schedule_equals_pytorch(mode, optimiser):
+    """A layer that is released begins its own count of steps; a frozen one feels no weight decay."""
+    networks, records = start(2), (0, 2, 5)
+    options = {"loss": "absolute", "optimiser": optimiser, "mode": mode, "validation": problem(30, "validation")}
+    fit = assert_same(networks, *problem(70), rates=0.02, decays=0.01, epochs=3, **options)
+    again = ensemble.train(
+        networks, *problem(70), rngs=shuffles(2), rate=0.02, decay=0.01, epochs=3, batch=16, warmup=2, records=records,
+        **options,
+    )  # fmt: skip
+    np.testing.assert_array_equal(again.last.parameters, fit.last.parameters)
+    began, frozen, ended = (again.snapshot(epoch) for epoch in records)
+    np.testing.assert_array_equal(began.parameters, networks.parameters)
+    np.testing.assert_array_equal(frozen.weights[0], ended.weights[0])
+    np.testing.assert_array_equal(frozen.biases[0], ended.biases[0])
+    assert (frozen.weights[0] != began.weights[0]).any()
+    assert (frozen.weights[1] != ended.weights[1]).any()
+    assert (frozen.weights[2] == began.weights[2]).all() == (mode == "first-last")
+    assert fit.best_epoch.min() > 2  # early stopping has not seen the warm-up
+
+
+def test_a_freeze_without_warm_up_never_moves_the_first_layer():
+    networks = start(1)
+    options = {"loss": "absolute", "optimiser": "adadelta", "mode": "stop-first", "warmup": 0, "epochs": 3}
+    fit = assert_same(networks, *problem(70), rates=1.0, validation=problem(30, "validation"), **options)
+    np.testing.assert_array_equal(fit.last.weights[0], networks.weights[0])
+    assert (fit.last.weights[1] != networks.weights[1]).any()
+
+
+@pytest.mark.parametrize("min_delta", [0.0, 0.005])
+def test_early_stopping_at_the_same_epochs_as_pytorch(min_delta):
+    """Each network has its own patience; a stopped one keeps its last weights, and the best are known too."""
+    rates = [0.3, 0.1, 0.05, 0.02, 0.01]
+    options = {"loss": "bce-logit", "optimiser": "adam", "epochs": 25, "patience": 3, "min_delta": min_delta}
+    validation = problem(30, "validation")
+    fit = assert_same(start(5), *problem(70), rates=rates, validation=validation, tolerance=1e-7, **options)
+    assert len(set(fit.epochs)) >= 2
+    assert fit.epochs.min() < 20
+    stopped = fit.epochs < 25
+    np.testing.assert_array_equal((fit.epochs - fit.best_epoch)[stopped], 3)
+    found = fit.best.forward(validation[0])
+    of_best = (np.logaddexp(0, found) - validation[1] * found).mean(axis=1)
+    np.testing.assert_allclose(of_best, fit.validation[np.arange(5), fit.best_epoch - 1], rtol=1e-12)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    n=st.integers(1, 40),
+    widths=st.lists(st.integers(1, 20), min_size=2, max_size=6),
+    decay=st.sampled_from([0.0, 1.0, 1e4]),
+    seed=st.integers(0, 99),
+    data=st.data(),
+)
+def test_any_shape_and_any_batch_equals_pytorch(n, widths, decay, seed, data):
+    """Also one point, one unit, batches that do not divide the epoch, and weight decay up to 10,000."""
+    batch = data.draw(st.integers(1, n))
+    optimiser, rate = data.draw(st.sampled_from([("adam", 1e-3), ("adadelta", 1.0)]))
+    networks = mlp.default([stream(seed)], (*widths, 1), dtype=np.float64)
+    x, _ = problem(n, seed, inputs=widths[0])
+    y = stream(seed, "labels").standard_normal(n)
+    options = {"loss": "absolute", "optimiser": optimiser, "epochs": 2, "batch": batch, "validation": (x, y)}
+    assert_same(networks, x, y, tolerance=1e-8, rates=rate, decays=decay, **options)
+
+
+@pytest.mark.parametrize("loss", ["bce-logit", "bce-probability"])
+def test_saturated_probabilities_are_those_of_pytorch(loss):
+    """A wrong point of saturated probability has a gradient in the logit and none in the probability."""
+    networks, (x, y) = start(1, scale=8.0), problem(70)
+    assert np.abs(networks.forward(x)).max() > 37  # 1 / (1 + exp(-37)) is 1 in float64
+    options = {"loss": loss, "optimiser": "adam", "epochs": 2, "validation": (x, y)}
+    fit = assert_same(networks, x, y, tolerance=1e-8, **options)
+    other = {"bce-logit": "bce-probability", "bce-probability": "bce-logit"}[loss]
+    twin = ensemble.train(networks, x, y, rngs=shuffles(1), rate=0.01, batch=16, **(options | {"loss": other}))
+    assert np.abs(fit.last.parameters - twin.last.parameters).max() > 1e-4
+    assert np.abs(fit.validation - twin.validation).min() > 0.1
+
+
+def test_each_network_may_have_its_own_data():
+    samples, held_out = [problem(70, r) for r in range(3)], [problem(30, r, "validation") for r in range(3)]
+    x, y = map(np.stack, zip(*samples))
+    options = {"loss": "bce-logit", "optimiser": "adam", "epochs": 3, "rate": 0.01}
+    fit = ensemble.train(
+        start(3), x, y, rngs=shuffles(3), validation=tuple(map(np.stack, zip(*held_out))), **options
+    )  # fmt: skip
+    for r in range(3):
+        alone = ensemble.train(start(3)[[r]], *samples[r], rngs=[shuffles(3)[r]], validation=held_out[r], **options)
+        np.testing.assert_array_equal(fit.last.parameters[r], alone.last.parameters[0])
+        np.testing.assert_array_equal(fit.validation[r], alone.validation[0])
+
+
+def test_threads_records_and_length_change_no_bit():
+    """A run is a prefix of a longer one, and the same in one thread or two."""
+    networks, (x, y) = start(3), problem(70)
+    options = {"loss": "absolute", "optimiser": "adadelta", "rate": 1.0}
+    long = ensemble.train(networks, x, y, rngs=shuffles(3), epochs=6, records=(0, 2, 6), jobs=2, **options)
+    short = ensemble.train(networks, x, y, rngs=shuffles(3), epochs=2, **options)
+    np.testing.assert_array_equal(long.snapshot(2).parameters, short.last.parameters)
+    np.testing.assert_array_equal(long.training[:, :2], short.training)
+    np.testing.assert_array_equal(long.snapshot(6).parameters, long.last.parameters)
+    np.testing.assert_array_equal(long.best.parameters, long.last.parameters)  # no validation
+    assert np.isnan(long.validation).all()
+    assert np.abs(long.last.parameters - short.last.parameters).max() > 0.01
+
+
+def test_the_training_loss_of_full_batches_is_the_loss_before_the_step():
+    networks, (x, y) = start(2), problem(70)
+    options = {"loss": "absolute", "optimiser": "adam", "rate": 0.01, "batch": 70}
+    fit = ensemble.train(networks, x, y, rngs=shuffles(2), epochs=2, records=(0, 1), **options)
+    for epoch in (0, 1):
+        loss = np.abs(fit.snapshot(epoch).forward(x) - y).mean(axis=1)
+        np.testing.assert_allclose(fit.training[:, epoch], loss, rtol=1e-12)
+
+
+def test_single_precision_stays_close_to_double():
+    """Three epochs; the reading of float32 is another number type, not another trajectory."""
+    networks, (x, y) = start(2), problem(200)
+    single = Stack(networks.parameters.astype(np.float32), networks.widths)
+    options = {"loss": "bce-probability", "optimiser": "adam", "rate": 0.01, "epochs": 3, "batch": 32}
+    found, wanted = (ensemble.train(s, x, y, rngs=shuffles(2), **options).last.parameters for s in (single, networks))
+    assert found.dtype == np.float32
+    assert 0 < np.abs(found - wanted).max() < 1e-3
+    assert np.abs(wanted - networks.parameters).max() > 0.05
+
+
+def test_a_network_that_diverges_is_reported_and_disturbs_no_other():
+    networks = Stack(start(3).parameters.astype(np.float32), WIDTHS)
+    options = {"loss": "bce-logit", "optimiser": "adam", "epochs": 4, "validation": problem(30, "validation")}
+    rates, first_two = [0.01, 1e30, 0.02], {"rngs": shuffles(3), "records": (0, 4)}
+    fit = ensemble.train(networks, *problem(70), rate=rates, **first_two, **options)
+    np.testing.assert_array_equal(fit.diverged, [False, True, False])
+    assert fit.epochs[1] == 1
+    assert len(fit.values[1]) == 1  # of the start
+    assert np.isfinite(fit.best.parameters).all()
+    others = ensemble.train(
+        networks[[0, 2]], *problem(70), rate=[0.01, 0.02], rngs=[shuffles(3)[r] for r in (0, 2)], **options
+    )
+    np.testing.assert_array_equal(fit.last.parameters[[0, 2]], others.last.parameters)
+
+
+def test_a_stopped_network_is_in_later_snapshots_as_it_stopped():
+    options = {"loss": "bce-logit", "optimiser": "adam", "epochs": 8, "patience": 1, "min_delta": 10.0}
+    fit = ensemble.train(
+        start(1), *problem(70), rngs=shuffles(1), rate=0.1, validation=problem(30), records=(1, 8), **options
+    )
+    assert fit.epochs[0] == 2
+    np.testing.assert_array_equal(fit.snapshot(8).parameters, fit.last.parameters)
+    with pytest.raises(ValueError, match=r"epoch must be recorded, one of \[1, 8\], got 2"):
+        fit.snapshot(2)
+
+
+def test_a_measure_takes_the_place_of_the_networks():
+    norms = ensemble.train(
+        start(2), *problem(70), rngs=shuffles(2), loss="absolute", optimiser="adadelta", rate=1.0, epochs=2,
+        records=(0, 1), measure=lambda network: float(np.linalg.norm(network.weights[0])),
+    ).values  # fmt: skip
+    np.testing.assert_allclose([v[0] for v in norms], np.linalg.norm(start(2).weights[0], axis=(1, 2)))
+    assert all(v[0] != v[1] for v in norms)
+
+
+# The networks themselves.
+
+
+def test_default_weights_are_the_very_numbers_of_pytorch():
+    with torch.random.fork_rng():
+        torch.manual_seed(47647)
+        layers = [torch.nn.Linear(n, m) for n, m in zip(WIDTHS, WIDTHS[1:])]
+    networks = mlp.default([torch.Generator().manual_seed(47647)], WIDTHS)
+    for layer, W, b in zip(layers, *networks.network(0)):
+        np.testing.assert_allclose(W, layer.weight.detach().numpy(), rtol=1e-6)
+        np.testing.assert_allclose(b, layer.bias.detach().numpy(), rtol=1e-6)
+
+
+def test_forward_and_features_are_those_of_pytorch():
+    networks, x = start(3), problem(20)[0]
+    shared, own = networks.forward(x), networks.forward(np.stack([x, 2 * x, 3 * x]))
+    for r in range(3):
+        hidden = torch.tensor(x)
+        for W, b in list(zip(*networks.network(r)))[:-1]:
+            hidden = torch.relu(torch.nn.functional.linear(hidden, torch.tensor(W), torch.tensor(b)))
+        output = torch.nn.functional.linear(
+            hidden, *map(torch.tensor, (networks.weights[-1][r], networks.biases[-1][r]))
+        )
+        np.testing.assert_allclose(networks.features(x)[r], hidden, atol=1e-14)
+        np.testing.assert_allclose(shared[r], output[:, 0], atol=1e-14)
+        np.testing.assert_allclose(own[r], networks[[r]].forward((r + 1) * x)[0], atol=1e-14)
+
+
+def test_weights_are_views_and_a_stack_comes_back_from_its_networks():
+    networks = start(3)
+    again = mlp.stacked([networks.network(r) for r in range(3)])
+    np.testing.assert_array_equal(again.parameters, networks.parameters)
+    changed = copy.deepcopy(networks)
+    changed.weights[1][2, 0, 0] = 7.0
+    assert (changed.parameters != networks.parameters).sum() == 1
+
+
+def test_half_antisymmetric_and_paired_starts():
+    """The first has an output that is not 0, the second has none."""
+    networks, x = start(4, (5, 12, 1)), problem(20)[0]
+    half = mlp.half_antisymmetric(networks)
+    np.testing.assert_array_equal(half.weights[0][:, 6:], -networks.weights[0][:, :6])
+    np.testing.assert_array_equal(half.biases[0][:, 6:], -networks.biases[0][:, :6])
+    np.testing.assert_array_equal(half.weights[1], networks.weights[1])
+    assert np.abs(half.forward(x)).max() > 0.1
+    np.testing.assert_allclose(mlp.paired(networks).forward(x), 0, atol=1e-15)
+    assert np.abs(mlp.paired(networks).weights[1]).min() > 0
