@@ -161,6 +161,38 @@ def test_first_gradient_of_a_paired_network(degree, loss):
     assert scores[loss].max() < 5 and scores[wrong].max() > 15
 
 
+def halves(rng, inputs, units):
+    """The document's start: PyTorch's default, the second half of the hidden layer minus the first, outputs free."""
+    first = nets.default(rng, units // 2, inputs)
+    W, b = np.concatenate([first.W, -first.W]), np.concatenate([first.b, -first.b])
+    return nets.TwoLayer(W, b, rng.uniform(-1, 1, units) / units**0.5)
+
+
+def test_first_gradient_at_the_start_and_scale_of_the_document():
+    """Absolute loss, 100 inputs of size 0.047: the output is not zero but small, and the push is that of the formula.
+
+    For odd degrees nearly all units are pushed along the hidden direction to one side, for even ones to either side and
+    far less.
+    """
+    rng = stats.stream("test start of the document")
+    e, x = np.ones(100), DEVIATION / 10 * rng.standard_normal((20_000, 100))
+    network = halves(rng, 100, 128)
+    output, active = network.forward(x), x @ network.W.T + network.b > 0
+    along = {}
+    for degree in (3, 4, 5, 7):
+        target = hidden_index.polynomial(degree)
+        seen = (active * np.sign(target(x @ e) - output)[:, None]).T @ (x @ e) / len(x)
+        c = hidden_index.sign_coefficients(target - output.mean(), DEVIATION, 40)
+        push = hidden_direction.push(network.W, network.b, c, e, np.full(100, (DEVIATION / 10) ** 2)).weights
+        along[degree] = push @ e
+        assert seen == pytest.approx(along[degree], abs=5 * DEVIATION / len(x) ** 0.5)
+        straight = hidden_direction.aligned(hidden_direction.cosines(push, e), 0.9)
+        one_side = np.abs(np.sign(along[degree]).mean())
+        assert (straight > 0.8 and one_side > 0.9) if degree % 2 else (straight < 0.5 and one_side < 0.5)
+    sizes = {degree: np.median(np.abs(push)) for degree, push in along.items()}
+    assert sizes[3] > sizes[5] > sizes[7] > 10 * sizes[4]
+
+
 # Silent alignment.
 
 

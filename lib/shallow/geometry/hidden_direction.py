@@ -5,9 +5,9 @@ For inputs $x \sim N(0, \Sigma)$ whose label is $q(v)$ with $v = e \cdot x$, the
 .. math:: D(w, b) = \mathbb E\bigl[\mathbf 1\{w \cdot x + b > 0\}\, q(v)\, x\bigr]
 
 drives a neuron as long as the network's output is negligible: the gradient of the loss is $-a_j D(w_j, b_j)$, where q
-is the target for half the squared loss and its sign for the absolute loss.  By Stein's lemma
-$D = \Sigma\,(A\,e + B\,w)$.  Let $c_k$ be the Hermite coefficients of q, $\rho$ the correlation of v with
-$w \cdot x$, and $\tau$, $\omega$ their standard deviations; then
+is the target for half the squared loss and its sign for the absolute loss; an output that is nearly a constant is
+subtracted from the target.  By Stein's lemma $D = \Sigma\,(A\,e + B\,w)$.  Let $c_k$ be the Hermite coefficients of
+q, $\rho$ the correlation of v with $w \cdot x$, and $\tau$, $\omega$ their standard deviations; then
 
 .. math:: A = \frac1\tau \sum_{k \ge 1} \sqrt k\, c_k\, \rho^{k-1} \gamma_{k-1}(b/\omega), \qquad
           B = \frac{\varphi(b/\omega)}\omega \sum_{k \ge 0} c_k\, \rho^k h_k(-b/\omega) ,
