@@ -158,7 +158,7 @@ def sign_coefficients(target: Polynomial, deviation: float, count: int) -> np.nd
     """
     _check_deviation(deviation)
     roots = np.sort(target.roots().real)  # the real part of a complex root cuts an interval, which does no harm
-    ends, z = np.array([roots[0] - 1, *roots, roots[-1] + 1]), roots / deviation
+    ends, z = np.array([roots.min(initial=0) - 1, *roots, roots.max(initial=0) + 1]), roots / deviation
     below = hermite(z, count)[:-1] * np.exp(-(z**2) / 2) / (2 * np.pi) ** 0.5
     integrals = np.zeros((count, len(roots) + 2))  # of h_k phi from minus infinity to each end
     integrals[0, 1:] = [*ndtr(z), 1.0]
