@@ -1,0 +1,78 @@
+r"""Tangent kernels of infinitely wide ReLU networks of any depth and any number of inputs, in closed form.
+
+For a centred normal pair (u, v) with variances $q, q'$ and correlation $\cos\vartheta$
+
+.. math:: \mathbb E[\mathrm{ReLU}(u)\,\mathrm{ReLU}(v)] = \frac{\sqrt{q q'}}{2\pi}
+   \bigl(\sin\vartheta + (\pi - \vartheta)\cos\vartheta\bigr), \qquad P(u > 0, v > 0) = \frac{\pi - \vartheta}{2\pi}
+
+(Cho and Saul 2009), and in a wide network the pre-activations of a layer at two points are such pairs, whose covariance
+follows from the layer below.  The kernel depends on x and z by $|x|$, $|z|$ and $x \cdot z$ alone: it is invariant
+under orthogonal maps of *both* points, and under a map of one of them, a flip of a sign say, it is not.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Moments(NamedTuple):
+    """Expectations for a normal pair: of the product of the activations, and that both are active."""
+
+    product: np.ndarray
+    active: np.ndarray
+
+
+def moments(first: np.ndarray, covariance: np.ndarray, second: np.ndarray) -> Moments:
+    """The two expectations for variances `first` and `second` and their covariance, arrays that broadcast.
+
+    The angle comes with an absolute error of about 1e-8 where it is small.
+    """
+    norms = first * second
+    sine = np.sqrt(np.maximum(norms - covariance**2, 0))
+    angle = np.arctan2(sine, covariance)
+    return Moments((sine + (np.pi - angle) * covariance) / (2 * np.pi), (np.pi - angle) / (2 * np.pi))
+
+
+def ntk(x: np.ndarray, z: np.ndarray | None = None, *, depth: int, width: int) -> np.ndarray:
+    r"""The kernel of the logit in PyTorch's default scaling, to leading order in the width m; shape (n, n').
+
+    Weights and biases of a layer with k inputs have variance 1/(3k).  With $H_0 = x \cdot z$ and
+    $H_l = m\,\mathbb E[\mathrm{ReLU}(u)\,\mathrm{ReLU}(v)]$ of pairs with covariance $(H_{l-1} + 1)/(3 k_l)$, $k_1 = d$
+    and $k_l = m$ beyond,
+
+    .. math:: K_0 = H_0 + 1, \qquad K_l = \tfrac13 P_l(u > 0, v > 0)\,K_{l-1} + H_l + 1, \qquad K = K_\mathrm{depth} .
+
+    With normal weights this is the expectation at every width for one hidden layer, and up to a relative error of order
+    1/m for more.  The default weights are uniform: pre-activations of the *first* layer are then normal for many inputs
+    only, at any width, and the kernel has neither quite this value nor quite the invariance under rotations.
+
+    Args:
+        x, z: inputs of shape (n, d) and (n', d); z defaults to x.
+        depth: number of hidden layers.
+        width: neurons m in each.  K/m converges for a large width.
+
+    Cost: O(n n' (d + depth)).
+    """
+    x = _inputs("x", x)
+    z = x if z is None else _inputs("z", z)
+    if x.shape[1] != z.shape[1]:
+        raise ValueError(f"z must have {x.shape[1]} columns like x, got shape {z.shape}")
+    for name, number in (("depth", depth), ("width", width)):
+        if not isinstance(number, int | np.integer) or number < 1:
+            raise ValueError(f"{name} must be a positive integer, got {number!r}")
+    products, kernel, fan_in = [(x**2).sum(axis=1)[:, None], x @ z.T, (z**2).sum(axis=1)], x @ z.T + 1, x.shape[1]
+    for _ in range(depth):
+        first, covariance, second = ((product + 1) / (3 * fan_in) for product in products)
+        pair = moments(first, covariance, second)
+        products, fan_in = [width * first / 2, width * pair.product, width * second / 2], width
+        kernel = pair.active / 3 * kernel + products[1] + 1
+    return kernel
+
+
+def _inputs(name: str, x: np.ndarray) -> np.ndarray:
+    x = np.asarray(x, dtype=np.float64)
+    if x.ndim != 2 or not x.size or not np.isfinite(x).all():
+        raise ValueError(f"{name} must be a finite matrix that is not empty, got shape {x.shape}")
+    return x

@@ -1,0 +1,230 @@
+r"""Tangent and conjugate kernels of ReLU networks of any depth with one output, layer by layer, never the Jacobian.
+
+A network with L layers has $h_0 = x$, $z_l = W_l h_{l-1} + b_l$, $h_l = \mathrm{ReLU}(z_l)$ for $l < L$ and the output
+$f = z_L$, a logit, or $p = 1 / (1 + e^{-z_L})$, a probability.  The gradient of the output in $(W_l, b_l)$ is
+$\delta_l \otimes (h_{l-1}, 1)$ with the derivative $\delta_l$ in $z_l$, so that
+
+.. math:: K(x, z) = \sum_l \bigl(\delta_l(x) \cdot \delta_l(z)\bigr) \bigl(h_{l-1}(x) \cdot h_{l-1}(z) + 1\bigr),
+   \qquad \delta_{l-1} = (W_l^\top \delta_l) \odot [z_{l-1} > 0],
+
+with $\delta_L = 1$ for the logit and $p (1 - p)$ for the probability.  Layers are numbered from 1.  A network is given
+by its `weights`, L matrices (m_l, m_{l-1}) with m_L = 1, and its `biases`, L vectors (m_l,), in NumPy or PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+import torch
+
+OUTPUTS = ("logit", "probability")
+Array = np.ndarray | torch.Tensor
+Factors = list[tuple[torch.Tensor, torch.Tensor]]
+_BLOCK = 512  # points: three blocks of float64 stay in the cache of a processor
+
+
+def ntk(
+    weights: Sequence[Array],
+    biases: Sequence[Array],
+    x: Array,
+    z: Array | None = None,
+    *,
+    output: str = "logit",
+    trainable: Collection[int] | None = None,
+    dtype: torch.dtype = torch.float64,
+    device: str | torch.device = "cpu",
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    r"""The tangent kernel $\nabla_\theta f(x) \cdot \nabla_\theta f(z)$, shape (n, n').
+
+    Args:
+        weights, biases: the network.
+        x, z: inputs of shape (n, d) and (n', d); z defaults to x, and the kernel is then exactly symmetric.
+        output: the quantity f that is differentiated, one of `OUTPUTS`.
+        trainable: numbers of the layers whose parameters count, all by default; a frozen layer has no part in K.
+        dtype: number type of the computation, torch.float32 (relative error about 1e-6) or torch.float64.
+        device: where blocks are computed; they are brought back one by one.
+        out: array of shape (n, n') to write to, block by block, and to return: a memory map, say.
+
+    Raises:
+        ValueError: for shapes that do not fit, non-finite numbers, unknown layers, outputs or number types.
+
+    Source: the document's Section 2.  Cost: $\sum_l 2 n n' (m_l + m_{l-1})$ operations in matrix products, half of
+    them if z is x; memory for the result, the activations of all points and a few blocks.
+    """
+    left = _factors(weights, biases, x, "x", output, trainable, dtype, device)
+    right = left if z is None else _factors(weights, biases, z, "z", output, trainable, dtype, device)
+    shape = (len(left[0][0]), len(right[0][0]))
+    if out is None:
+        out = np.empty(shape, dtype=str(dtype).removeprefix("torch."))
+    elif out.shape != shape:
+        raise ValueError(f"out must have shape {shape}, got {out.shape}")
+    scratch = torch.empty(3, min(shape[0], _BLOCK) * min(shape[1], _BLOCK), dtype=dtype, device=device)
+    for rows in _slices(shape[0]):
+        for columns in _slices(shape[1]):
+            if z is not None or rows.start < columns.start:
+                block = _block(left, right, rows, columns, scratch)
+                out[rows, columns] = block
+                if z is None:
+                    out[columns, rows] = block.T
+            elif rows == columns:
+                upper = np.triu(_block(left, right, rows, columns, scratch))
+                out[rows, columns] = upper + np.triu(upper, 1).T
+    return out
+
+
+def _slices(n: int) -> Iterator[slice]:
+    return (slice(start, min(start + _BLOCK, n)) for start in range(0, n, _BLOCK))
+
+
+def _block(left: Factors, right: Factors, rows: slice, columns: slice, scratch: torch.Tensor) -> np.ndarray:
+    """One block of the kernel, in memory that the next one overwrites."""
+    shape = (rows.stop - rows.start, columns.stop - columns.start)
+    total, deltas, inputs = (memory[: shape[0] * shape[1]].view(shape) for memory in scratch)
+    total.zero_()
+    for (delta, h), (other_delta, other_h) in zip(left, right, strict=True):
+        torch.mm(delta[rows], other_delta[columns].T, out=deltas)
+        torch.mm(h[rows], other_h[columns].T, out=inputs)
+        total.addcmul_(deltas, inputs)
+    return total.cpu().numpy()
+
+
+def diagonal(
+    weights: Sequence[Array],
+    biases: Sequence[Array],
+    x: Array,
+    *,
+    output: str = "logit",
+    trainable: Collection[int] | None = None,
+    dtype: torch.dtype = torch.float64,
+    device: str | torch.device = "cpu",
+) -> np.ndarray:
+    r"""$K(x_i, x_i) = |\nabla_\theta f(x_i)|^2$, shape (n,), with the arguments of :func:`ntk`.  Cost: one pass."""
+    factors = _factors(weights, biases, x, "x", output, trainable, dtype, device)
+    return sum((delta**2).sum(dim=1) * (h**2).sum(dim=1) for delta, h in factors).cpu().numpy()
+
+
+def jacobian(
+    weights: Sequence[Array],
+    biases: Sequence[Array],
+    x: Array,
+    *,
+    output: str = "logit",
+    trainable: Collection[int] | None = None,
+    dtype: torch.dtype = torch.float64,
+    device: str | torch.device = "cpu",
+) -> np.ndarray:
+    r"""The gradients $\nabla_\theta f(x_i)$ as rows, shape (n, P), with the arguments of :func:`ntk`.
+
+    The columns are those of W_1, row by row, then b_1, W_2, and so on: the order of PyTorch.  For what a kernel cannot
+    tell, such as the standardisation of features; a kernel never needs it.  Cost and memory: O(n P).
+    """
+    factors = _factors(weights, biases, x, "x", output, trainable, dtype, device)
+    parts = [(torch.einsum("no,ni->noi", delta, h[:, :-1]).flatten(1), delta) for delta, h in factors]
+    return torch.cat([part for pair in parts for part in pair], dim=1).cpu().numpy()
+
+
+def features(
+    weights: Sequence[Array],
+    biases: Sequence[Array],
+    x: Array,
+    *,
+    dtype: torch.dtype = torch.float64,
+    device: str | torch.device = "cpu",
+) -> np.ndarray:
+    r"""Activations $h_{L-1}$ of the last hidden layer at x of shape (n, d); shape (n, m_{L-1})."""
+    weights, biases, x = _checked(weights, biases, x, "x", dtype, device)
+    return _activations(weights, biases, x)[-1].cpu().numpy()
+
+
+def conjugate(
+    weights: Sequence[Array],
+    biases: Sequence[Array],
+    x: Array,
+    z: Array | None = None,
+    *,
+    dtype: torch.dtype = torch.float64,
+    device: str | torch.device = "cpu",
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    r"""The conjugate kernel $h_{L-1}(x) \cdot h_{L-1}(z)$, shape (n, n'): the part of $W_L$ in the logit's kernel.
+
+    Arguments as in :func:`ntk`.  Cost: $2 n n' m_{L-1}$ operations, half of them if z is x.
+    """
+    left = features(weights, biases, x, dtype=dtype, device=device)
+    right = left if z is None else features(weights, biases, z, dtype=dtype, device=device)
+    return np.matmul(left, right.T, out=out)
+
+
+def _factors(
+    weights: Sequence[Array],
+    biases: Sequence[Array],
+    x: Array,
+    name: str,
+    output: str,
+    trainable: Collection[int] | None,
+    dtype: torch.dtype,
+    device: str | torch.device,
+) -> Factors:
+    r"""$\delta_l$, shape (n, m_l), and $(h_{l-1}, 1)$, shape (n, m_{l-1} + 1), of the trainable layers."""
+    weights, biases, x = _checked(weights, biases, x, name, dtype, device)
+    layers = range(1, len(weights) + 1)
+    trainable = layers if trainable is None else trainable
+    if not trainable or not set(trainable) <= set(layers):
+        raise ValueError(f"trainable must hold numbers of layers from 1 to {len(weights)}, got {list(trainable)}")
+    if output not in OUTPUTS:
+        raise ValueError(f"output must be one of {OUTPUTS}, got {output!r}")
+    h = _activations(weights, biases, x)
+    if output == "logit":
+        delta = x.new_ones(len(x), 1)
+    else:
+        logit = torch.addmm(biases[-1], h[-1], weights[-1].T)
+        delta = torch.sigmoid(logit) * torch.sigmoid(-logit)  # p (1 - p) without cancellation
+    factors = []
+    for layer in reversed(layers):
+        if layer in trainable:
+            factors.append((delta, torch.nn.functional.pad(h[layer - 1], (0, 1), value=1.0)))
+        if layer > 1:
+            delta = (delta @ weights[layer - 1]) * (h[layer - 1] > 0)
+    return factors[::-1]
+
+
+def _activations(weights: list[torch.Tensor], biases: list[torch.Tensor], x: torch.Tensor) -> list[torch.Tensor]:
+    """h_0 = x, h_1, ..., h_{L-1}."""
+    h = [x]
+    for W, b in zip(weights[:-1], biases[:-1], strict=True):
+        h.append(torch.addmm(b, h[-1], W.T).relu_())
+    return h
+
+
+def _checked(
+    weights: Sequence[Array],
+    biases: Sequence[Array],
+    x: Array,
+    name: str,
+    dtype: torch.dtype,
+    device: str | torch.device,
+) -> tuple[list[torch.Tensor], list[torch.Tensor], torch.Tensor]:
+    """Network and inputs as tensors of the type, on the device."""
+    if dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"dtype must be torch.float32 or torch.float64, got {dtype}")
+    weights, biases, (x,) = (
+        [torch.as_tensor(array).detach().to(device, dtype) for array in arrays] for arrays in (weights, biases, [x])
+    )
+    shapes = [tuple(W.shape) for W in weights], [tuple(b.shape) for b in biases]
+    fits = (
+        len(weights) == len(biases) >= 2
+        and all(len(shape) == 2 for shape in shapes[0])
+        and all(W[0] == following[1] for W, following in pairwise([*shapes[0], (1, 1)]))
+        and [(W[0],) for W in shapes[0]] == shapes[1]
+    )
+    if not fits or not all(array.isfinite().all() for array in (*weights, *biases)):
+        raise ValueError(
+            "weights and biases must be finite, of shapes (m_l, m_(l-1)) and (m_l,) in two or more layers, the last "
+            f"with one output, got {shapes[0]} and {shapes[1]}"
+        )
+    if x.ndim != 2 or x.shape[1] != shapes[0][0][1] or not x.isfinite().all():
+        raise ValueError(f"{name} must be finite of shape (n, {shapes[0][0][1]}), got {tuple(x.shape)}")
+    return weights, biases, x

@@ -1,0 +1,233 @@
+"""Kernel machines against scikit-learn on the features, against refits, and against their optimality conditions."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from shallow.kernels import linear_machines, machines, mlp, ridge, selection
+from shallow.stats import stream
+from shallow.train.ridge import Ridge
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
+from sklearn.preprocessing import normalize
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
+
+WIDTHS = (4, 8, 8, 1)
+
+
+def problem(n=60, name="fit"):
+    """Gradients of a random network at n points, labels that are no function of a few of them, and values."""
+    rng = stream("machines", "network")
+    weights = [rng.normal(size=(b, a)) / a**0.5 for a, b in zip(WIDTHS, WIDTHS[1:], strict=False)]
+    network = weights, [rng.normal(size=len(W)) / 2 for W in weights]
+    rng = stream("machines", name)
+    x = rng.normal(size=(n, WIDTHS[0]))
+    labels = np.where(np.prod(x[:, :2], axis=1) + rng.normal(size=n) / 2 > 0, 1.0, -1.0)
+    return mlp.jacobian(*network, x), mlp.ntk(*network, x), labels, np.sin(3 * x[:, 0]) + x[:, 1]
+
+
+J, K, LABELS, VALUES = problem()
+NEW = problem(25, "new")[0]
+
+
+def mirrored(kernel):
+    kernel = kernel + 1
+    return np.block([[kernel, -kernel], [-kernel, kernel]])
+
+
+@pytest.mark.parametrize("C", [1e-4, 1e-2, 1.0, 1e2])
+def test_squared_hinge_is_linear_svc_on_the_features(C):
+    machine = machines.squared_hinge(K, LABELS, C)
+    linear = LinearSVC(C=C, dual=False, tol=1e-12, max_iter=10_000).fit(J, LABELS)
+    assert machine.values(NEW @ J.T) == pytest.approx(linear.decision_function(NEW), rel=1e-5, abs=1e-6)
+    assert machine.intercept == pytest.approx(linear.intercept_[0], rel=1e-4, abs=1e-6)
+    unpenalised = SVC(kernel="precomputed", C=1e10, tol=1e-8).fit(K + np.eye(len(K)) / (2 * C), LABELS)
+    free = np.zeros(len(K))
+    free[unpenalised.support_] = unpenalised.dual_coef_[0]
+    other = (NEW @ J.T) @ free + unpenalised.intercept_
+    assert np.abs(other - machine.values(NEW @ J.T)).max() > 1e-3  # the intercept matters
+
+
+@pytest.mark.parametrize("C", [1e-3, 1e-1, 1e1])
+def test_squared_hinge_is_a_hard_margin_on_the_kernel_plus_a_multiple_of_the_identity(C):
+    hard = mirrored(K) + np.kron([[1, 0], [0, 1]], np.eye(len(K))) / C  # on 2 n points C is halved: I/(2 C/2)
+    solved = SVC(kernel="precomputed", C=1e12, tol=1e-6).fit(hard, np.concatenate([LABELS, -LABELS]))
+    beta = np.zeros(2 * len(K))
+    beta[solved.support_] = solved.dual_coef_[0]
+    beta = beta[: len(K)] - beta[len(K) :]
+    assert machines.squared_hinge(K, LABELS, C).coefficients == pytest.approx(
+        beta, rel=1e-3, abs=1e-4 * abs(beta).max()
+    )
+
+
+@pytest.mark.parametrize(
+    ("factor", "C"), [(1e-4, 1e-2), (1.0, 1e-8), (1.0, 1e-2), (1.0, 1e4), (1.0, 1e8), (1e-4, 1e8), (1e4, 1e4)]
+)
+def test_squared_hinge_fulfils_its_optimality_conditions(factor, C):
+    """y beta = 2 C max(0, 1 - y f), written without the difference that rounding would spoil for large C.
+
+    Some points have the same gradients, those of a network none of whose neurons is active, and different labels.
+    """
+    tolerance = max(1e-12, 1e-14 * C * max(1, factor))
+    machine = machines.squared_hinge(factor * K, LABELS, C, tolerance=tolerance)
+    margin, weight = LABELS * machine.values(factor * K), LABELS * machine.coefficients
+    assert (weight >= -1e-9 * weight.max()).all()
+    active = weight > 1e-9 * weight.max()
+    assert margin[active] == pytest.approx((1 - weight / (2 * C))[active], abs=1e-5)
+    assert (margin[~active] > 1 - 1e-5).all()
+    assert not machine.convergence.stopped and abs(machine.convergence.gap) <= tolerance
+
+
+def test_a_problem_beyond_the_reach_of_float64_says_so():
+    ended = machines.squared_hinge(1e4 * K, LABELS, 1e8).convergence
+    assert ended.stopped and abs(ended.gap) > 1e-6
+    with pytest.raises(ValueError, match="kernel has eigenvalues below"):
+        machines.squared_hinge(K - 1.001 * np.eye(len(K)), LABELS, 1e4)
+
+
+@pytest.mark.parametrize("C", [1e-3, 1e-1])
+def test_hinge_and_absolute_error_with_a_penalised_intercept_are_those_of_liblinear(C):
+    options = dict(intercept="penalised", tolerance=1e-7)
+    liblinear = dict(C=C, tol=1e-10, max_iter=400_000, random_state=0)
+    for machine, linear, values in (
+        (machines.hinge(K, LABELS, C, **options), LinearSVC(loss="hinge", **liblinear), LABELS),
+        (machines.epsilon_insensitive(K, VALUES, C, **options), LinearSVR(**liblinear), VALUES),
+        (
+            machines.epsilon_insensitive(K, VALUES, C, epsilon=0.3, **options),
+            LinearSVR(epsilon=0.3, **liblinear),
+            VALUES,
+        ),
+    ):
+        machines.fit_quietly(linear, J, values)
+        predict = getattr(linear, "decision_function", linear.predict)
+        assert machine.values(NEW @ J.T) == pytest.approx(predict(NEW), abs=2e-3)
+        assert machine.intercept == pytest.approx(np.ravel(linear.intercept_)[0], abs=2e-3)
+        assert -1e-9 < machine.convergence.gap < 1e-5
+
+
+def test_free_intercept_is_that_of_svc_and_svr_and_ignores_a_constant_in_the_kernel():
+    cross = NEW @ J.T
+    for fit, solver, values in (
+        (machines.hinge, SVC, LABELS),
+        (machines.epsilon_insensitive, partial(SVR, epsilon=0.0), VALUES),
+    ):
+        machine = fit(K, values, 0.1, tolerance=1e-6)
+        reference = solver(kernel="linear", C=0.1, tol=1e-6).fit(J, values)
+        predict = getattr(reference, "decision_function", reference.predict)
+        assert machine.values(cross) == pytest.approx(predict(NEW), abs=1e-3)
+        shifted = fit(K + 1, values, 0.1, tolerance=1e-6)
+        assert shifted.values(cross + 1) == pytest.approx(machine.values(cross), abs=1e-3)
+        penalised = fit(K, values, 0.1, intercept="penalised", tolerance=1e-6)
+        assert np.abs(penalised.values(cross) - machine.values(cross)).max() > 3e-3
+
+
+@pytest.mark.parametrize("intercept", machines.INTERCEPTS)
+def test_gap_bounds_the_excess_of_the_objective(intercept):
+    for fit, values in ((machines.hinge, LABELS), (machines.epsilon_insensitive, VALUES)):
+        exact = fit(K, values, 1.0, intercept=intercept, tolerance=1e-8).convergence
+        rough = fit(K, values, 1.0, intercept=intercept, tolerance=0.3).convergence
+        assert abs(exact.gap) < 1e-5 and not exact.stopped
+        assert rough.gap > 1e-4
+        assert -1e-9 <= (rough.objective - exact.objective) / rough.objective <= rough.gap + 1e-9
+
+
+@pytest.mark.filterwarnings("error")
+def test_early_ends_are_reported_and_not_printed():
+    rng = stream("machines", "order")
+    early = [
+        machines.squared_hinge(K, LABELS, 1e4, max_iter=2),
+        machines.hinge(K, LABELS, 1.0, max_iter=10),
+        machines.epsilon_insensitive(K, VALUES, 1.0, intercept="penalised", max_iter=10),
+        linear_machines.squared_hinge(J, LABELS, 1e4, rng, max_iter=5),
+        linear_machines.absolute_error(J, VALUES, 1e2, rng, max_iter=5),
+    ]
+    assert all(machine.convergence.stopped for machine in early)
+    assert [machine.convergence.iterations for machine in early] == [2, 10, 10, 5, 5]
+    assert all(machine.convergence.gap > 1e-3 for machine in early[:4]) and np.isnan(early[4].convergence.gap)
+
+
+def test_linear_machines_are_the_kernel_machines_where_they_converge():
+    rng = stream("machines", "order")
+    for dual in (True, False):
+        linear = linear_machines.squared_hinge(J, LABELS, 1e-2, rng, dual=dual, max_iter=200_000, tolerance=1e-9)
+        kernel = machines.squared_hinge(K, LABELS, 1e-2)
+        assert linear.values(NEW) == pytest.approx(kernel.values(NEW @ J.T), abs=1e-4)
+        assert linear.convergence.objective == pytest.approx(kernel.convergence.objective, rel=1e-6)
+        assert not linear.convergence.stopped and -1e-9 < linear.convergence.gap < 1e-3
+    linear = linear_machines.absolute_error(J, VALUES, 1e-2, rng, max_iter=200_000, tolerance=1e-9)
+    kernel = machines.epsilon_insensitive(K, VALUES, 1e-2, intercept="penalised", tolerance=1e-6)
+    assert linear.values(NEW) == pytest.approx(kernel.values(NEW @ J.T), abs=1e-3)
+    assert linear.convergence.objective == pytest.approx(kernel.convergence.objective, rel=1e-5)
+
+
+def test_ridge_path_is_the_system_of_every_penalty_and_ridge_on_the_features():
+    penalties, cross = np.array([1e-3, 1.0, 50.0]), NEW @ J.T
+    path = ridge.RidgePath(K, VALUES)
+    found = path.values(cross, penalties)
+    for column, penalty in enumerate(penalties):
+        system = K + penalty * np.eye(len(K))
+        assert path.coefficients(penalties)[:, column] == pytest.approx(np.linalg.solve(system, VALUES), rel=1e-8)
+        weights = Ridge(J, VALUES).weights(penalty / len(K))  # of the mean of squares
+        assert found[:, column] == pytest.approx(NEW @ weights, abs=1e-6)
+        assert np.abs(found[:, column] - NEW[:, 1:] @ Ridge(J[:, 1:], VALUES).weights(penalty / len(K))).max() > 1e-6
+
+
+def test_errors_of_leaving_one_out_are_those_of_refits():
+    penalties = np.array([1e-2, 1.0, 10.0])
+    found = ridge.RidgePath(K, VALUES).leave_one_out(penalties)
+    for i in range(0, len(K), 7):
+        others = np.delete(np.arange(len(K)), i)
+        refit = ridge.RidgePath(K[np.ix_(others, others)], VALUES[others])
+        assert found[i] == pytest.approx(VALUES[i] - refit.values(K[i : i + 1, others], penalties)[0], rel=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["classes", "values"])
+def test_path_is_the_grid_search_of_scikit_learn(kind):
+    grid, splits = [1e-3, 1e-2, 1e-1, 1.0], selection.folds(stream("machines", "folds"), len(K), 4)
+    fold = np.empty(len(K), dtype=int)
+    for number, (inside, outside) in enumerate(splits):
+        fold[outside] = number
+        assert np.array_equal(np.sort(np.concatenate([inside, outside])), np.arange(len(K)))
+    y, fit, error, solver, scoring = {
+        "classes": (LABELS, machines.hinge, selection.misclassified, SVC(kernel="precomputed", tol=1e-6), "accuracy"),
+        "values": (VALUES, machines.epsilon_insensitive, selection.mean_square,
+                   SVR(kernel="precomputed", epsilon=0.0, tol=1e-6), "neg_mean_squared_error"),
+    }[kind]  # fmt: skip
+    path = selection.path(K, y, grid, splits, fit=partial(fit, tolerance=1e-6), error=error)
+    search = GridSearchCV(solver, {"C": grid}, cv=PredefinedSplit(fold), scoring=scoring).fit(K, y)
+    scores = np.array([search.cv_results_[f"split{k}_test_score"] for k in range(4)]).T
+    assert path.errors == pytest.approx(1 - scores if kind == "classes" else -scores, rel=1e-3)
+    assert path.best == search.best_params_["C"]
+    assert path.iterations.shape == path.stopped.shape == path.gaps.shape == path.fitted.shape == (4, 4)
+    assert (path.iterations > 0).all() and not path.stopped.any()
+    assert path.fitted.mean() < path.errors.mean()
+    stopped = selection.path(K, y, grid, splits, fit=partial(fit, max_iter=5), error=error)
+    assert stopped.stopped.all() and (stopped.iterations == 5).all()
+
+
+def test_rbf_paths_are_those_of_scikit_learns_kernel():
+    x = stream("machines", "rbf").normal(size=(60, 4))
+    splits, gammas = selection.folds(stream("machines", "folds"), 60, 3), [0.1, 1.0, "scale", "auto"]
+    search = partial(selection.rbf_paths, fit=machines.hinge, error=selection.misclassified)
+    paths = search(x, LABELS, [0.1, 10.0], gammas, splits)
+    assert list(paths) == gammas
+    assert np.array_equal(paths["auto"].errors, search(x, LABELS, [0.1, 10.0], [0.25], splits)[0.25].errors)
+    gamma, C = selection.best(paths)
+    assert paths[gamma].errors.mean(axis=1).min() == min(path.errors.mean(axis=1).min() for path in paths.values())
+    inside, outside = splits[0]
+    for number in (0.1, "scale"):
+        value = selection.gamma_value(x, number)
+        assert value == (SVC(gamma="scale", C=C).fit(x, LABELS)._gamma if number == "scale" else number)
+        reference = SVC(kernel="rbf", C=10.0, gamma=value).fit(x[inside], LABELS[inside])
+        assert paths[number].errors[1, 0] == pytest.approx(1 - reference.score(x[outside], LABELS[outside]))
+
+
+def test_scalings_of_the_kernel_are_those_of_the_features():
+    squares = (J**2).sum(axis=1)
+    assert selection.cosine(NEW @ J.T, (NEW**2).sum(axis=1), squares) == pytest.approx(normalize(NEW) @ normalize(J).T)
+    scaled = selection.unit_trace(K, squares)
+    assert scaled.diagonal().mean() == pytest.approx(1)
+    once, twice = machines.squared_hinge(scaled, LABELS, 1.0), machines.squared_hinge(K, LABELS, 1.0)
+    assert np.abs(once.values(scaled) - twice.values(K)).max() > 1e-3
+    factor = squares.mean()  # of a kernel without intercept, by which the scale moves into C alone
+    free = [machines.hinge(k, LABELS, c, tolerance=1e-7).values(k) for k, c in ((scaled, 1.0), (K, 1 / factor))]
+    assert free[0] == pytest.approx(free[1], abs=1e-4)

@@ -1,0 +1,179 @@
+"""What the tangent kernel of a deep network has to be: a Gram matrix, and the arc-cosine recursion when it is wide."""
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats as scipy_stats
+from shallow import nets
+from shallow.kernels import arc_cosine, empirical, limits, mlp
+from shallow.stats import stream
+
+
+def draw(rng, inputs, depth, width, law="normal"):
+    """A network in PyTorch's default scaling; uniform weights are its default."""
+    sizes = [inputs, *[width] * depth, 1]
+
+    def entries(fan_in, *shape):
+        return (
+            rng.uniform(-1, 1, shape) / fan_in**0.5
+            if law == "uniform"
+            else rng.normal(size=shape) / (3 * fan_in) ** 0.5
+        )
+
+    pairs = [(entries(a, b, a), entries(a, b)) for a, b in zip(sizes, sizes[1:])]
+    return [W for W, _ in pairs], [b for _, b in pairs]
+
+
+def points(n, d):
+    return stream("arc-cosine", "points", n, d).normal(size=(n, d))
+
+
+def rotation(d):
+    return scipy_stats.ortho_group.rvs(d, random_state=stream("arc-cosine", "rotation", d))
+
+
+def z_scores(kernels, expected):
+    kernels = np.asarray(kernels)
+    return (kernels.mean(axis=0) - expected) / (kernels.std(axis=0) / np.sqrt(len(kernels)))
+
+
+def test_default_law_is_that_of_pytorch():
+    """The scaling that the recursion assumes, against torch.nn.Linear: bounds and variances of weights and biases."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(7, 40_000)
+    for parameter in (layer.weight.detach(), layer.bias.detach()):
+        assert float(parameter.abs().max()) <= 7**-0.5
+        assert float(parameter.var()) == pytest.approx(1 / 21, rel=0.02)
+
+
+@pytest.mark.parametrize("output", mlp.OUTPUTS)
+def test_kernel_is_positive_semidefinite_as_is_every_layer(output):
+    network, x = draw(stream("arc-cosine", "psd"), 4, 3, 10), points(60, 4)
+    layers = [mlp.ntk(*network, x, output=output, trainable=[layer]) for layer in range(1, 5)]
+    for kernel in (*layers, sum(layers)):
+        values = np.linalg.eigvalsh(kernel)
+        assert values[0] >= -1e-13 * values[-1]
+    values = np.linalg.eigvalsh(sum(layers) - 2 * layers[1])  # no sum of kernels
+    assert values[0] < -1e-3 * values[-1]
+
+
+def test_kernel_of_an_antisymmetric_pair_is_that_of_one_network():
+    """f = (f_1 - f_2) / sqrt 2 with equal networks: the kernel of the network, and zero output."""
+    weights, biases = draw(stream("arc-cosine", "pair"), 4, 2, 10)
+    x = torch.as_tensor(points(8, 4))
+    parameters = [torch.as_tensor(array) for pair in zip(weights, biases) for array in pair]
+
+    def one(parameters, point):
+        *hidden, (W, b) = zip(parameters[::2], parameters[1::2])
+        for V, c in hidden:
+            point = torch.relu(V @ point + c)
+        return (W @ point + b)[0]
+
+    def pair(both, point):
+        return (one(both[0], point) - one(both[1], point)) / 2**0.5
+
+    both = (parameters, [p.clone() for p in parameters])
+    rows = [torch.func.grad(pair)(both, point) for point in x]
+    J = np.array([torch.cat([g.ravel() for half in row for g in half]).numpy() for row in rows])
+    assert all(pair(both, point) == 0 for point in x)
+    found = mlp.ntk(weights, biases, x)
+    assert found == pytest.approx(J @ J.T, rel=1e-12)
+
+
+def test_doubling_all_layers_into_one_network_is_no_antisymmetric_pair():
+    """The same function as one wide network has more parameters, the zeros between the halves, and another kernel."""
+    weights, biases = draw(stream("arc-cosine", "pair"), 4, 2, 10)
+    x, half = points(8, 4), weights[-1] / 2**0.5
+    middle = np.kron(np.eye(2), weights[1])
+    doubled = (
+        [np.tile(weights[0], (2, 1)), middle, np.hstack([half, -half])],
+        [*(np.tile(b, 2) for b in biases[:2]), [0.0]],
+    )
+    assert np.abs(mlp.ntk(*doubled, x) / mlp.ntk(weights, biases, x) - 1).min() > 0.01
+    shallow = nets.default(stream("arc-cosine", "two layers"), 20, 4)
+    folded = empirical.ntk(nets.antisymmetric(shallow), x, rates=nets.ANTISYMMETRIC)
+    lists = [shallow.W, shallow.v[None]], [shallow.b, np.zeros(1)]
+    assert mlp.ntk(*lists, x) - 1 == pytest.approx(folded, rel=1e-12)  # one hidden layer, no output bias
+
+
+def test_moments_are_those_of_samples_and_of_the_closed_form_for_one_input():
+    rng = stream("arc-cosine", "moments")
+    u, v = rng.multivariate_normal([0, 0], [[2.0, 0.7], [0.7, 1.0]], 400_000).T
+    found = arc_cosine.moments(np.array(2.0), np.array(0.7), np.array(1.0))
+    for sample, value in ((np.maximum(u, 0) * np.maximum(v, 0), found.product), ((u > 0) & (v > 0), found.active)):
+        error = sample.std() / len(u) ** 0.5
+        assert abs(sample.mean() - value) < 4.5 * error
+        assert abs(sample.mean() - 1.05 * value) > 4.5 * error
+    x = np.linspace(-2, 2, 9)
+    variances, expected = 1 + x**2, limits.gaussian(x)
+    ours = arc_cosine.moments(variances[:, None], 1 + np.outer(x, x), variances)
+    assert ours.product == pytest.approx(expected.output, abs=1e-7)
+    assert ours.active * (1 + np.outer(x, x)) == pytest.approx(expected.hidden, abs=1e-7)
+
+
+def test_one_hidden_layer_has_this_mean_at_every_width():
+    x = points(5, 3)
+    for width in (1, 20):
+        rng = stream("arc-cosine", "mean", width)
+        kernels = [mlp.ntk(*draw(rng, 3, 1, width), x) for _ in range(300)]
+        assert np.abs(z_scores(kernels, arc_cosine.ntk(x, depth=1, width=width))).max() < 4.5
+    assert np.abs(z_scores(kernels, arc_cosine.ntk(x, depth=1, width=25))).max() > 4.5
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_wide_deep_networks_have_the_mean_of_the_recursion(depth):
+    x, rng = points(4, 5), stream("arc-cosine", "wide", depth)
+    kernels = [mlp.ntk(*draw(rng, 5, depth, 300), x) for _ in range(40)]
+    assert np.abs(z_scores(kernels, arc_cosine.ntk(x, depth=depth, width=300))).max() < 4.5
+    for wrong in (depth - 1, depth + 1):  # a layer forgotten, a layer too many
+        assert np.abs(z_scores(kernels, arc_cosine.ntk(x, depth=wrong, width=300))).max() > 8
+
+
+def widest(x, law):
+    """Kernels of 16 networks with one hidden layer of 20,000 neurons, which differ by a per cent."""
+    rng = stream("arc-cosine", "widest", law, x.shape[1])
+    return np.array([mlp.ntk(*draw(rng, x.shape[1], 1, 20_000, law), x) for _ in range(16)])
+
+
+def test_uniform_weights_have_the_same_limit_for_many_inputs_only():
+    """The first layer's pre-activations are sums of d + 1 uniform terms; the limit for one input is known."""
+    few, many = np.linspace(-1, 1, 5)[:, None], points(5, 50)
+    close, off = (z_scores(widest(x, "uniform"), arc_cosine.ntk(x, depth=1, width=20_000)) for x in (many, few))
+    assert np.abs(close).max() < 4.5 < 8 < np.abs(off).max()
+    assert np.abs(z_scores(widest(few, "uniform") - 1, limits.uniform(few[:, 0]).at(20_000))).max() < 4.5
+
+
+def test_uniform_weights_are_invariant_under_flips_and_permutations_but_not_under_rotations():
+    """A cube is no ball: with two inputs a turn by 45 degrees moves the kernel of the widest networks."""
+    x, turn = np.array([[9.0, 0.5], [0.4, -9.0], [5.0, 4.0]]), np.array([[1, -1], [1, 1]]) / 2**0.5
+    for law, moved in (("uniform", True), ("normal", False)):
+        plain, turned, flipped, swapped = (
+            widest(points, law) for points in (x, x @ turn.T, x * [-1, 1], x[:, ::-1].copy())
+        )
+        assert np.abs(z_scores(plain - flipped, 0)).max() < 4.5
+        assert np.abs(z_scores(plain - swapped, 0)).max() < 4.5
+        assert (np.abs(z_scores(plain - turned, 0)).max() > 8) == moved
+
+
+def test_infinite_width_is_invariant_under_orthogonal_maps_of_both_points_alone():
+    x, z, U = points(6, 5), points(7, 5)[:7], rotation(5)
+    flip = np.diag([-1.0, 1, 1, 1, 1])
+    for depth in (1, 3):
+        kernel = arc_cosine.ntk(x, z, depth=depth, width=10**6)
+        for Q in (U, flip, -np.eye(5)):
+            assert arc_cosine.ntk(x @ Q.T, z @ Q.T, depth=depth, width=10**6) == pytest.approx(kernel, rel=1e-9)
+            of_one = arc_cosine.ntk(x @ Q.T, z, depth=depth, width=10**6)
+            assert np.linalg.norm(of_one - kernel) > 0.02 * np.linalg.norm(kernel)
+
+
+def test_finite_width_is_invariant_in_law_alone():
+    """One network is not invariant; the mean over networks is, and the mean of squares, for normal weights."""
+    x, U, rng = points(4, 2), rotation(2), stream("arc-cosine", "law")
+    networks = [draw(rng, 2, 2, 12) for _ in range(300)]
+    pairs = ((x, x), (x @ U.T, x @ U.T), (x, x * [-1, 1]))
+    plain, rotated, flipped = (np.array([mlp.ntk(*network, *pair) for network in networks]) for pair in pairs)
+    assert np.linalg.norm(plain[0] - rotated[0]) > 0.01 * np.linalg.norm(plain[0])
+    assert np.abs(z_scores(plain - rotated, 0)).max() < 4.5
+    assert np.abs(z_scores(plain**2 - rotated**2, 0)).max() < 4.5
+    assert np.abs(z_scores(plain - flipped, 0)).max() > 8  # one of the two points alone
