@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from shallow.kernels import linear_machines, machines, mlp, ridge, selection
+from shallow.kernels import layered, linear_machines, machines, ridge, selection
 from shallow.stats import stream
 from shallow.train.ridge import Ridge
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
@@ -22,7 +22,7 @@ def problem(n=60, name="fit"):
     rng = stream("machines", name)
     x = rng.normal(size=(n, WIDTHS[0]))
     labels = np.where(np.prod(x[:, :2], axis=1) + rng.normal(size=n) / 2 > 0, 1.0, -1.0)
-    return mlp.jacobian(*network, x), mlp.ntk(*network, x), labels, np.sin(3 * x[:, 0]) + x[:, 1]
+    return layered.jacobian(*network, x), layered.ntk(*network, x), labels, np.sin(3 * x[:, 0]) + x[:, 1]
 
 
 J, K, LABELS, VALUES = problem()

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy import stats as scipy_stats
 from shallow import nets
-from shallow.kernels import arc_cosine, empirical, limits, mlp
+from shallow.kernels import arc_cosine, empirical, layered, limits
 from shallow.stats import stream
 
 
@@ -47,10 +47,10 @@ def test_default_law_is_that_of_pytorch():
         assert float(parameter.var()) == pytest.approx(1 / 21, rel=0.02)
 
 
-@pytest.mark.parametrize("output", mlp.OUTPUTS)
+@pytest.mark.parametrize("output", layered.OUTPUTS)
 def test_kernel_is_positive_semidefinite_as_is_every_layer(output):
     network, x = draw(stream("arc-cosine", "psd"), 4, 3, 10), points(60, 4)
-    layers = [mlp.ntk(*network, x, output=output, trainable=[layer]) for layer in range(1, 5)]
+    layers = [layered.ntk(*network, x, output=output, trainable=[layer]) for layer in range(1, 5)]
     for kernel in (*layers, sum(layers)):
         values = np.linalg.eigvalsh(kernel)
         assert values[0] >= -1e-13 * values[-1]
@@ -77,7 +77,7 @@ def test_kernel_of_an_antisymmetric_pair_is_that_of_one_network():
     rows = [torch.func.grad(pair)(both, point) for point in x]
     J = np.array([torch.cat([g.ravel() for half in row for g in half]).numpy() for row in rows])
     assert all(pair(both, point) == 0 for point in x)
-    found = mlp.ntk(weights, biases, x)
+    found = layered.ntk(weights, biases, x)
     assert found == pytest.approx(J @ J.T, rel=1e-12)
 
 
@@ -90,11 +90,11 @@ def test_doubling_all_layers_into_one_network_is_no_antisymmetric_pair():
         [np.tile(weights[0], (2, 1)), middle, np.hstack([half, -half])],
         [*(np.tile(b, 2) for b in biases[:2]), [0.0]],
     )
-    assert np.abs(mlp.ntk(*doubled, x) / mlp.ntk(weights, biases, x) - 1).min() > 0.01
+    assert np.abs(layered.ntk(*doubled, x) / layered.ntk(weights, biases, x) - 1).min() > 0.01
     shallow = nets.default(stream("arc-cosine", "two layers"), 20, 4)
     folded = empirical.ntk(nets.antisymmetric(shallow), x, rates=nets.ANTISYMMETRIC)
     lists = [shallow.W, shallow.v[None]], [shallow.b, np.zeros(1)]
-    assert mlp.ntk(*lists, x) - 1 == pytest.approx(folded, rel=1e-12)  # one hidden layer, no output bias
+    assert layered.ntk(*lists, x) - 1 == pytest.approx(folded, rel=1e-12)  # one hidden layer, no output bias
 
 
 def test_moments_are_those_of_samples_and_of_the_closed_form_for_one_input():
@@ -116,7 +116,7 @@ def test_one_hidden_layer_has_this_mean_at_every_width():
     x = points(5, 3)
     for width in (1, 20):
         rng = stream("arc-cosine", "mean", width)
-        kernels = [mlp.ntk(*draw(rng, 3, 1, width), x) for _ in range(300)]
+        kernels = [layered.ntk(*draw(rng, 3, 1, width), x) for _ in range(300)]
         assert np.abs(z_scores(kernels, arc_cosine.ntk(x, depth=1, width=width))).max() < 4.5
     assert np.abs(z_scores(kernels, arc_cosine.ntk(x, depth=1, width=25))).max() > 4.5
 
@@ -124,7 +124,7 @@ def test_one_hidden_layer_has_this_mean_at_every_width():
 @pytest.mark.parametrize("depth", [2, 3])
 def test_wide_deep_networks_have_the_mean_of_the_recursion(depth):
     x, rng = points(4, 5), stream("arc-cosine", "wide", depth)
-    kernels = [mlp.ntk(*draw(rng, 5, depth, 300), x) for _ in range(40)]
+    kernels = [layered.ntk(*draw(rng, 5, depth, 300), x) for _ in range(40)]
     assert np.abs(z_scores(kernels, arc_cosine.ntk(x, depth=depth, width=300))).max() < 4.5
     for wrong in (depth - 1, depth + 1):  # a layer forgotten, a layer too many
         assert np.abs(z_scores(kernels, arc_cosine.ntk(x, depth=wrong, width=300))).max() > 8
@@ -133,7 +133,7 @@ def test_wide_deep_networks_have_the_mean_of_the_recursion(depth):
 def widest(x, law):
     """Kernels of 16 networks with one hidden layer of 20,000 neurons, which differ by a per cent."""
     rng = stream("arc-cosine", "widest", law, x.shape[1])
-    return np.array([mlp.ntk(*draw(rng, x.shape[1], 1, 20_000, law), x) for _ in range(16)])
+    return np.array([layered.ntk(*draw(rng, x.shape[1], 1, 20_000, law), x) for _ in range(16)])
 
 
 def test_uniform_weights_have_the_same_limit_for_many_inputs_only():
@@ -172,7 +172,7 @@ def test_finite_width_is_invariant_in_law_alone():
     x, U, rng = points(4, 2), rotation(2), stream("arc-cosine", "law")
     networks = [draw(rng, 2, 2, 12) for _ in range(300)]
     pairs = ((x, x), (x @ U.T, x @ U.T), (x, x * [-1, 1]))
-    plain, rotated, flipped = (np.array([mlp.ntk(*network, *pair) for network in networks]) for pair in pairs)
+    plain, rotated, flipped = (np.array([layered.ntk(*network, *pair) for network in networks]) for pair in pairs)
     assert np.linalg.norm(plain[0] - rotated[0]) > 0.01 * np.linalg.norm(plain[0])
     assert np.abs(z_scores(plain - rotated, 0)).max() < 4.5
     assert np.abs(z_scores(plain**2 - rotated**2, 0)).max() < 4.5

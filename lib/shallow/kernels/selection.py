@@ -8,7 +8,7 @@ What a machine on features calls their scaling is on the kernel:
 ==============================  ====================================================================================
 all features times a number     K times its square, :func:`unit_trace`; the same as another C
 every point scaled to length 1  :func:`cosine`; another kernel
-standardised columns            not a function of K: from the features themselves, ``mlp.jacobian``; another kernel
+standardised columns            not a function of K: from the features themselves, ``layered.jacobian``; another kernel
 ==============================  ====================================================================================
 """
 
@@ -124,10 +124,11 @@ def rbf_paths(
 
 def gamma_value(x: np.ndarray, gamma: float | str) -> float:
     """The number behind gamma: "auto" is 1/d, "scale" is 1/(d times the variance of all entries of x)."""
-    named = {"auto": 1 / x.shape[1], "scale": 1 / (x.shape[1] * x.var())}
-    if not (gamma in named if isinstance(gamma, str) else np.isfinite(gamma) and gamma > 0):
-        raise ValueError(f"gamma must be positive and finite or one of {sorted(named)}, got {gamma!r}")
-    return float(named.get(gamma, gamma))
+    if gamma in ("auto", "scale"):
+        return 1 / (x.shape[1] * (x.var() if gamma == "scale" else 1.0))
+    if isinstance(gamma, str) or not (np.isfinite(gamma) and gamma > 0):
+        raise ValueError(f"gamma must be positive and finite, 'auto' or 'scale', got {gamma!r}")
+    return float(gamma)
 
 
 def best(paths: Mapping[float | str, Path]) -> tuple[float | str, float]:

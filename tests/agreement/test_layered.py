@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shallow import nets
-from shallow.kernels import empirical, mlp
+from shallow.kernels import empirical, layered
 from shallow.stats import stream
 
 WIDTHS = [(3, 1, 1), (1, 6, 1), (7, 5, 4, 1), (4, 6, 3, 5, 1), (7, 16, 16, 16, 16, 1)]
@@ -14,13 +14,13 @@ WIDTHS = [(3, 1, 1), (1, 6, 1), (7, 5, 4, 1), (4, 6, 3, 5, 1), (7, 16, 16, 16, 1
 
 def draw(widths, name="network"):
     """A network with normal parameters of about the usual size, as lists of NumPy arrays."""
-    rng = stream("mlp kernels", name, *widths)
+    rng = stream("layered", name, *widths)
     weights = [rng.normal(size=(b, a)) / a**0.5 for a, b in zip(widths, widths[1:], strict=False)]
     return weights, [rng.normal(size=len(W)) / 2 for W in weights]
 
 
 def points(n, d, name="points"):
-    return stream("mlp kernels", name, n, d).normal(size=(n, d))
+    return stream("layered", name, n, d).normal(size=(n, d))
 
 
 def jacobian(weights, biases, x, output="logit") -> list[np.ndarray]:
@@ -42,19 +42,19 @@ def relative(a: np.ndarray, b: np.ndarray) -> float:
     return np.abs(a - b).max() / max(np.abs(b).max(), 1e-300)
 
 
-@pytest.mark.parametrize("output", mlp.OUTPUTS)
+@pytest.mark.parametrize("output", layered.OUTPUTS)
 @pytest.mark.parametrize("widths", WIDTHS)
 def test_kernel_is_the_contracted_jacobian(widths, output):
     network, x, z = draw(widths), points(9, widths[0]), points(6, widths[0], "others")
     left, right = jacobian(*network, x, output), jacobian(*network, z, output)
-    assert relative(mlp.ntk(*network, x, z, output=output), sum(J @ G.T for J, G in zip(left, right))) < 1e-13
-    assert relative(mlp.ntk(*network, x, output=output), sum(J @ J.T for J in left)) < 1e-13
-    assert relative(mlp.jacobian(*network, x, output=output), np.hstack(left)) < 1e-13
-    assert relative(mlp.diagonal(*network, x, output=output), sum((J**2).sum(axis=1) for J in left)) < 1e-13
+    assert relative(layered.ntk(*network, x, z, output=output), sum(J @ G.T for J, G in zip(left, right))) < 1e-13
+    assert relative(layered.ntk(*network, x, output=output), sum(J @ J.T for J in left)) < 1e-13
+    assert relative(layered.jacobian(*network, x, output=output), np.hstack(left)) < 1e-13
+    assert relative(layered.diagonal(*network, x, output=output), sum((J**2).sum(axis=1) for J in left)) < 1e-13
     for layer, J in enumerate(left, start=1):
-        of_layer = mlp.ntk(*network, x, output=output, trainable=[layer])
+        of_layer = layered.ntk(*network, x, output=output, trainable=[layer])
         assert relative(of_layer, J @ J.T) < 1e-13
-    frozen = mlp.ntk(*network, x, z, output=output, trainable=range(2, len(left) + 1))
+    frozen = layered.ntk(*network, x, z, output=output, trainable=range(2, len(left) + 1))
     assert relative(frozen, sum(J @ G.T for J, G in zip(left[1:], right[1:]))) < 1e-13
 
 
@@ -63,7 +63,7 @@ def test_kernel_is_the_contracted_jacobian(widths, output):
     widths=st.lists(st.integers(1, 9), min_size=2, max_size=5),
     sizes=st.tuples(st.integers(1, 13), st.integers(1, 13)),
     block=st.integers(1, 15),
-    output=st.sampled_from(mlp.OUTPUTS),
+    output=st.sampled_from(layered.OUTPUTS),
     seed=st.integers(0, 2**32),
 )
 def test_any_shape_and_any_blocks(widths, sizes, block, output, seed):
@@ -73,8 +73,8 @@ def test_any_shape_and_any_blocks(widths, sizes, block, output, seed):
     x, z = (rng.integers(-2, 3, (n, widths[0])) / 2 for n in sizes)
     left, right = (np.hstack(jacobian(weights, biases, points, output)) for points in (x, z))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mlp, "_BLOCK", block)
-        square, cross = (mlp.ntk(weights, biases, x, other, output=output) for other in (None, z))
+        patch.setattr(layered, "_BLOCK", block)
+        square, cross = (layered.ntk(weights, biases, x, other, output=output) for other in (None, z))
     assert np.abs(square - left @ left.T).max() <= 1e-12 * max(1, np.abs(left @ left.T).max())
     assert np.abs(cross - left @ right.T).max() <= 1e-12 * max(1, np.abs(left @ right.T).max())
     assert np.array_equal(square, square.T)
@@ -83,16 +83,16 @@ def test_any_shape_and_any_blocks(widths, sizes, block, output, seed):
 def test_a_dropped_column_is_seen():
     """The comparison above fails for a Jacobian without the last bias, the smallest of all parts."""
     network, x = draw(WIDTHS[2]), points(9, 7)
-    J = mlp.jacobian(*network, x)[:, :-1]
-    assert relative(mlp.ntk(*network, x), J @ J.T) > 1e-3
+    J = layered.jacobian(*network, x)[:, :-1]
+    assert relative(layered.ntk(*network, x), J @ J.T) > 1e-3
 
 
 @pytest.mark.parametrize("inputs", [1, 3])
 def test_two_layers_are_those_of_the_module_for_two_layers(inputs):
-    network, x = nets.default(stream("mlp kernels"), 40, inputs), points(12, inputs)
+    network, x = nets.default(stream("layered"), 40, inputs), points(12, inputs)
     lists = [network.W, network.v[None]], [network.b, np.zeros(1)]
-    assert relative(mlp.ntk(*lists, x), empirical.ntk(network, x) + 1) < 1e-13  # it has no output bias
-    assert relative(mlp.conjugate(*lists, x), empirical.conjugate(network, x)) < 1e-13
+    assert relative(layered.ntk(*lists, x), empirical.ntk(network, x) + 1) < 1e-13  # it has no output bias
+    assert relative(layered.conjugate(*lists, x), empirical.conjugate(network, x)) < 1e-13
 
 
 def test_conjugate_kernel_is_that_of_the_features():
@@ -100,35 +100,34 @@ def test_conjugate_kernel_is_that_of_the_features():
     (left, right), biases = ([torch.as_tensor(points) for points in (x, z)], network[1])
     for W, b in zip(network[0][:-1], biases[:-1]):
         left, right = (torch.relu(h @ torch.as_tensor(W).T + torch.as_tensor(b)) for h in (left, right))
-    assert relative(mlp.features(*network, x), left.numpy()) < 1e-14
-    assert relative(mlp.conjugate(*network, x, z), (left @ right.T).numpy()) < 1e-13
-    of_last = mlp.ntk(*network, x, trainable=[len(biases)])
-    assert relative(mlp.conjugate(*network, x), of_last - 1) < 1e-13
+    assert relative(layered.conjugate(*network, x, z), (left @ right.T).numpy()) < 1e-13
+    of_last = layered.ntk(*network, x, trainable=[len(biases)])
+    assert relative(layered.conjugate(*network, x), of_last - 1) < 1e-13
 
 
 def test_memory_map_number_types_and_parameters_of_modules(tmp_path, monkeypatch):
-    monkeypatch.setattr(mlp, "_BLOCK", 16)
+    monkeypatch.setattr(layered, "_BLOCK", 16)
     modules = [torch.nn.Linear(7, 20), torch.nn.Linear(20, 20), torch.nn.Linear(20, 1)]
     network = [m.weight for m in modules], [m.bias for m in modules]
     x = torch.as_tensor(points(50, 7), dtype=torch.float32)
-    double = mlp.ntk(*network, x)
-    single = mlp.ntk(*network, x, dtype=torch.float32)
+    double = layered.ntk(*network, x)
+    single = layered.ntk(*network, x, dtype=torch.float32)
     assert (double.dtype, single.dtype) == (np.float64, np.float32)
     assert 0 < relative(single, double) < 1e-6
     for dtype, expected in ((torch.float32, single), (torch.float64, double)):
         file = np.memmap(tmp_path / "kernel", expected.dtype, "w+", shape=(50, 50))
-        assert mlp.ntk(*network, x, dtype=dtype, out=file) is file
+        assert layered.ntk(*network, x, dtype=dtype, out=file) is file
         file.flush()
         assert np.array_equal(np.fromfile(tmp_path / "kernel", expected.dtype).reshape(50, 50), expected)
     out = np.empty((50, 50))
-    assert mlp.conjugate(*network, x, out=out) is out and out.any()
+    assert layered.conjugate(*network, x, out=out) is out and out.any()
 
 
 def test_confident_probabilities_keep_their_digits():
     """p(1 - p) at logits of 60, where 1 - p is zero in floating point."""
     weights, biases = [np.ones((1, 1)), np.ones((1, 1))], [np.zeros(1), np.zeros(1)]
     x = np.array([[1.0], [60.0]])
-    logit, probability = (mlp.ntk(weights, biases, x, output=output) for output in mlp.OUTPUTS)
+    logit, probability = (layered.ntk(weights, biases, x, output=output) for output in layered.OUTPUTS)
     slope = 1 / (np.exp(x) + 2 + np.exp(-x))
     assert np.abs(probability / (slope * logit * slope.T) - 1).max() < 1e-13
     assert probability[1, 1] > 0
@@ -137,4 +136,4 @@ def test_confident_probabilities_keep_their_digits():
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_on_a_device():
     network, x = draw(WIDTHS[3]), points(9, 4)
-    assert relative(mlp.ntk(*network, x, device="cuda"), mlp.ntk(*network, x)) < 1e-12
+    assert relative(layered.ntk(*network, x, device="cuda"), layered.ntk(*network, x)) < 1e-12

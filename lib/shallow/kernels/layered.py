@@ -8,7 +8,8 @@ $\delta_l \otimes (h_{l-1}, 1)$ with the derivative $\delta_l$ in $z_l$, so that
    \qquad \delta_{l-1} = (W_l^\top \delta_l) \odot [z_{l-1} > 0],
 
 with $\delta_L = 1$ for the logit and $p (1 - p)$ for the probability.  Layers are numbered from 1.  A network is given
-by its `weights`, L matrices (m_l, m_{l-1}) with m_L = 1, and its `biases`, L vectors (m_l,), in NumPy or PyTorch.
+by its `weights`, L matrices (m_l, m_{l-1}) with m_L = 1, and its `biases`, L vectors (m_l,), in NumPy or PyTorch, as
+by :meth:`shallow.mlp.Stack.network`.
 """
 
 from __future__ import annotations
@@ -126,19 +127,6 @@ def jacobian(
     return torch.cat([part for pair in parts for part in pair], dim=1).cpu().numpy()
 
 
-def features(
-    weights: Sequence[Array],
-    biases: Sequence[Array],
-    x: Array,
-    *,
-    dtype: torch.dtype = torch.float64,
-    device: str | torch.device = "cpu",
-) -> np.ndarray:
-    r"""Activations $h_{L-1}$ of the last hidden layer at x of shape (n, d); shape (n, m_{L-1})."""
-    weights, biases, x = _checked(weights, biases, x, "x", dtype, device)
-    return _activations(weights, biases, x)[-1].cpu().numpy()
-
-
 def conjugate(
     weights: Sequence[Array],
     biases: Sequence[Array],
@@ -153,9 +141,12 @@ def conjugate(
 
     Arguments as in :func:`ntk`.  Cost: $2 n n' m_{L-1}$ operations, half of them if z is x.
     """
-    left = features(weights, biases, x, dtype=dtype, device=device)
-    right = left if z is None else features(weights, biases, z, dtype=dtype, device=device)
-    return np.matmul(left, right.T, out=out)
+
+    def features(points: Array, name: str) -> np.ndarray:
+        return _activations(*_checked(weights, biases, points, name, dtype, device))[-1].cpu().numpy()
+
+    left = features(x, "x")
+    return np.matmul(left, left.T if z is None else features(z, "z").T, out=out)
 
 
 def _factors(
