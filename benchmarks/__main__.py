@@ -69,7 +69,21 @@ def simplicity_bias(rounds: int) -> dict:
     }
 
 
-SUITES = {"univariate": univariate, "heavy_tails": heavy_tails, "simplicity_bias": simplicity_bias}
+def hidden_structure(rounds: int) -> dict:
+    """Steps of ten multilayer perceptrons: microseconds of one network."""
+    from benchmarks import hidden_structure
+
+    workers = pools()
+    measured = [worker.apply(hidden_structure.measure, (rounds, threads)) for threads, worker in workers.items()]
+    return {"networks": hidden_structure.NETWORKS, "steps": [row for rows in measured for row in rows]}
+
+
+SUITES = {
+    "univariate": univariate,
+    "heavy_tails": heavy_tails,
+    "simplicity_bias": simplicity_bias,
+    "hidden_structure": hidden_structure,
+}
 
 
 def main() -> None:

@@ -179,9 +179,10 @@ def _adam(p, g, mean, square, age, rate, decay):
     decay, guard, new, new_square = number(decay), number(GUARD), number(1 - MEMORY), number(1 - SQUARE_MEMORY)
     for j in range(len(p)):
         slope = g[j] + decay * p[j]
-        mean[j] += new * (slope - mean[j])
-        square[j] += new_square * (slope * slope - square[j])
-        p[j] -= step * mean[j] / (np.sqrt(square[j]) * correction + guard)
+        m = mean[j] + new * (slope - mean[j])  # a number read back from an array would cost twice the time
+        s = square[j] + new_square * (slope * slope - square[j])
+        mean[j], square[j] = m, s
+        p[j] -= step * m / (np.sqrt(s) * correction + guard)
 
 
 @_compiled
@@ -190,7 +191,8 @@ def _adadelta(p, g, moved, square, rate, decay):
     rate, decay, eps, new = number(rate), number(decay), number(EPS), number(1 - RHO)
     for j in range(len(p)):
         slope = g[j] + decay * p[j]
-        square[j] += new * (slope * slope - square[j])
-        change = np.sqrt(moved[j] + eps) / np.sqrt(square[j] + eps) * slope
-        moved[j] += new * (change * change - moved[j])
+        s = square[j] + new * (slope * slope - square[j])
+        u = moved[j]
+        change = np.sqrt((u + eps) / (s + eps)) * slope
+        moved[j], square[j] = u + new * (change * change - u), s
         p[j] -= rate * change
