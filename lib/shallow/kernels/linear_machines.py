@@ -1,8 +1,8 @@
 r"""Linear machines on explicit features by liblinear: the form in which the document's author ran them.
 
 LinearSVC with squared hinge loss and LinearSVR with the absolute error, both with a penalised intercept, take the
-gradients of a network, ``layered.jacobian``, as features, and change one coefficient of the dual after the other until a
-limit of passes.  Solved to the end they are :func:`shallow.kernels.machines.squared_hinge` and
+gradients of a network, ``layered.jacobian``, as features, and change one coefficient of the dual after the other until
+a limit of passes.  Solved to the end they are :func:`shallow.kernels.machines.squared_hinge` and
 :func:`~shallow.kernels.machines.epsilon_insensitive` on $K = J J^\top$; the author's limits mostly end them earlier.
 """
 

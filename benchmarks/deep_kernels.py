@@ -1,0 +1,125 @@
+"""The tangent kernel of a deep network: the sum over layers of this book, and contracted Jacobians by autograd.
+
+Each method takes a network (weights, biases) in the shapes of `shallow.mlp.Stack.network`, inputs x and a number of
+threads, and returns `run()`, which returns the symmetric kernel matrix of all points in single precision.
+"""
+
+import time
+
+import numpy as np
+import torch
+from shallow import mlp
+from shallow.kernels import layered
+from shallow.stats import stream
+
+#: Widths and number of points: the networks of the chapter's two parts.  The Jacobian has n P entries, P = 8,897 and
+#: 52,225, and a column takes about four times its memory with automatic differentiation.
+CASES = [((7, 64, 64, 64, 1), 500), ((7, 64, 64, 64, 1), 2000), ((100, 512, 1), 500)]
+
+
+def problem(widths, n):
+    """A network at its default initialisation, and normal inputs."""
+    x = stream("benchmark", "deep kernels", n).standard_normal((n, widths[0])).astype(np.float32)
+    return *mlp.default([stream("benchmark", "deep kernels")], widths).network(0), x
+
+
+def torch_func(weights, biases, x, threads):
+    """As in PyTorch's tutorial: vmap and jacrev of the functional network, contracted parameter by parameter."""
+    torch.set_num_threads(threads)
+    layers = [torch.nn.Linear(*W.shape[::-1]) for W in weights]
+    model = torch.nn.Sequential(*[part for layer in layers for part in (layer, torch.nn.ReLU())][:-1])
+    for layer, W, b in zip(layers, weights, biases):
+        layer.weight.data, layer.bias.data = torch.tensor(W), torch.tensor(b)
+    parameters, inputs = {name: p.detach() for name, p in model.named_parameters()}, torch.tensor(x)
+
+    def output(parameters, point):
+        return torch.func.functional_call(model, parameters, (point[None],))[0, 0]
+
+    def run():
+        rows = torch.func.vmap(torch.func.jacrev(output), (None, 0))(parameters, inputs)
+        return sum(J.flatten(1) @ J.flatten(1).T for J in rows.values()).numpy()
+
+    return run
+
+
+def jax_forward(parameters, x):
+    """The logit in JAX, for inputs of shape (n, d) or (d,)."""
+    import jax
+
+    *hidden, (W, b) = parameters
+    for V, c in hidden:
+        x = jax.nn.relu(x @ V.T + c)
+    return x @ W.T + b
+
+
+def jax_compiled(weights, biases, x, threads):
+    """The same in JAX, compiled."""
+    import jax
+    import jax.numpy as jnp
+
+    parameters, inputs = [tuple(map(jnp.asarray, layer)) for layer in zip(weights, biases)], jnp.asarray(x)
+
+    @jax.jit
+    def kernel(parameters, inputs):
+        of_one = jax.grad(lambda parameters, point: jax_forward(parameters, point)[0])
+        rows = jax.vmap(of_one, (None, 0))(parameters, inputs)
+        flat = [J.reshape(len(inputs), -1) for J in jax.tree.leaves(rows)]
+        return sum(J @ J.T for J in flat)
+
+    return lambda: np.asarray(kernel(parameters, inputs))
+
+
+def neural_tangents(weights, biases, x, threads):
+    """Structured derivatives of Novak et al. (2022); release 0.6.5 does not load with the JAX of the extra `bench`."""
+    import jax
+    import jax.numpy as jnp
+    import neural_tangents as nt
+
+    parameters, inputs = [tuple(map(jnp.asarray, layer)) for layer in zip(weights, biases)], jnp.asarray(x)
+    structured = nt.NtkImplementation.STRUCTURED_DERIVATIVES
+    kernel = jax.jit(
+        nt.empirical_ntk_fn(lambda p, x: jax_forward(p, x), trace_axes=(-1,), implementation=structured),
+        static_argnums=1,
+    )
+    return lambda: np.asarray(kernel(inputs, None, parameters))
+
+
+def by_layers(weights, biases, x, threads):
+    """The sum over layers of this book."""
+    torch.set_num_threads(threads)
+    return lambda: layered.ntk(weights, biases, x, dtype=torch.float32)
+
+
+METHODS = {
+    "torch.func": torch_func,
+    "JAX": jax_compiled,
+    "neural-tangents": neural_tangents,
+    "by layers": by_layers,
+}
+
+
+def measure(rounds: int, threads: int) -> list[dict]:
+    """Milliseconds of a kernel by method, widths and number of points, one time per round.
+
+    The first run of a method compiles, is checked against the kernel in double precision and is not counted.  A round
+    times each method once, so that a disturbance hits all alike.  Methods whose library does not load are left out.
+    """
+    rows, runs = [], []
+    for widths, n in CASES:
+        given = problem(widths, n)
+        expected = layered.ntk(*given)
+        for name, make in METHODS.items():
+            try:
+                run = make(*given, threads)
+            except ImportError as error:
+                print(f"{name} is left out: {error}")
+                continue
+            assert np.abs(run() - expected).max() < 1e-4 * expected.max(), (name, widths, n)
+            rows.append({"method": name, "widths": widths, "n": n, "threads": threads, "times": []})
+            runs.append(run)
+    for _ in range(rounds):
+        for row, run in zip(rows, runs):
+            began = time.perf_counter()
+            run()
+            row["times"].append(round((time.perf_counter() - began) * 1e3, 3))
+    return rows
