@@ -101,7 +101,7 @@ def stationary(
 RECORDS: dict[str, Recipe] = {
     "stationary": Recipe(
         stationary,
-        {"n": [2000, 5000], "seed": [0]},
+        {"n": [2000], "seed": [0]},
         {},
         "Figure 2's end: gradient, sharpness, and 100,000 full-batch steps",
         shortened={"steps": PRESENT + 1, "more": 0},
