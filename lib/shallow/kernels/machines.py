@@ -111,9 +111,10 @@ def _newton(kernel: np.ndarray, y: np.ndarray, C: float, violated: np.ndarray) -
     system += 1
     system.flat[:: len(inside) + 1] += 1 / (2 * C)
     try:
-        solved = linalg.solve(system, y[inside], assume_a="pos", overwrite_a=True, check_finite=False)
+        factor = linalg.cho_factor(system, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
         raise ValueError(f"kernel has eigenvalues below -1/(2C) for C = {C:g}: compute it in float64") from None
+    solved = linalg.cho_solve(factor, y[inside], check_finite=False)
     target = np.zeros(len(y))
     target[inside] = solved
     slack = 1 - y * (kernel @ target + target.sum())
