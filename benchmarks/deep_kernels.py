@@ -1,7 +1,8 @@
 """The tangent kernel of a deep network: the sum over layers of this book, and contracted Jacobians by autograd.
 
 Each method takes a network (weights, biases) in the shapes of `shallow.mlp.Stack.network`, inputs x and a number of
-threads, and returns `run()`, which returns the symmetric kernel matrix of all points in single precision.
+threads, and returns `run()`, which returns the symmetric kernel matrix of all points in single precision.  The last
+release of neural-tangents, 0.6.5, does not load with the JAX of the extra `bench`.
 """
 
 import time
@@ -12,8 +13,7 @@ from shallow import mlp
 from shallow.kernels import layered
 from shallow.stats import stream
 
-#: Widths and number of points: the networks of the chapter's two parts.  The Jacobian has n P entries, P = 8,897 and
-#: 52,225, and a column takes about four times its memory with automatic differentiation.
+#: Widths and number of points: the networks of the chapter's two parts, with P = 8,897 and 52,225 parameters.
 CASES = [((7, 64, 64, 64, 1), 500), ((7, 64, 64, 64, 1), 2000), ((100, 512, 1), 500)]
 
 
@@ -42,16 +42,6 @@ def torch_func(weights, biases, x, threads):
     return run
 
 
-def jax_forward(parameters, x):
-    """The logit in JAX, for inputs of shape (n, d) or (d,)."""
-    import jax
-
-    *hidden, (W, b) = parameters
-    for V, c in hidden:
-        x = jax.nn.relu(x @ V.T + c)
-    return x @ W.T + b
-
-
 def jax_compiled(weights, biases, x, threads):
     """The same in JAX, compiled."""
     import jax
@@ -59,29 +49,19 @@ def jax_compiled(weights, biases, x, threads):
 
     parameters, inputs = [tuple(map(jnp.asarray, layer)) for layer in zip(weights, biases)], jnp.asarray(x)
 
+    def output(parameters, point):
+        *hidden, (W, b) = parameters
+        for V, c in hidden:
+            point = jax.nn.relu(V @ point + c)
+        return (W @ point + b)[0]
+
     @jax.jit
     def kernel(parameters, inputs):
-        of_one = jax.grad(lambda parameters, point: jax_forward(parameters, point)[0])
-        rows = jax.vmap(of_one, (None, 0))(parameters, inputs)
+        rows = jax.vmap(jax.grad(output), (None, 0))(parameters, inputs)
         flat = [J.reshape(len(inputs), -1) for J in jax.tree.leaves(rows)]
         return sum(J @ J.T for J in flat)
 
     return lambda: np.asarray(kernel(parameters, inputs))
-
-
-def neural_tangents(weights, biases, x, threads):
-    """Structured derivatives of Novak et al. (2022); release 0.6.5 does not load with the JAX of the extra `bench`."""
-    import jax
-    import jax.numpy as jnp
-    import neural_tangents as nt
-
-    parameters, inputs = [tuple(map(jnp.asarray, layer)) for layer in zip(weights, biases)], jnp.asarray(x)
-    structured = nt.NtkImplementation.STRUCTURED_DERIVATIVES
-    kernel = jax.jit(
-        nt.empirical_ntk_fn(lambda p, x: jax_forward(p, x), trace_axes=(-1,), implementation=structured),
-        static_argnums=1,
-    )
-    return lambda: np.asarray(kernel(inputs, None, parameters))
 
 
 def by_layers(weights, biases, x, threads):
@@ -93,7 +73,6 @@ def by_layers(weights, biases, x, threads):
 METHODS = {
     "torch.func": torch_func,
     "JAX": jax_compiled,
-    "neural-tangents": neural_tangents,
     "by layers": by_layers,
 }
 
