@@ -1,0 +1,1 @@
+"""Experiments of the chapter on hidden structure: shells in orthants, and polynomials of a hidden direction."""

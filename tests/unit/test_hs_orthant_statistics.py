@@ -1,0 +1,116 @@
+"""Statistics of the rules on orthants: by hand, on planted samples, and the dip against a linear program."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from shallow.experiments.hidden_structure import orthant_statistics as statistics
+from shallow.stats import stream
+
+FIVE = np.array([0.985, 0.53, 0.885, 0.89, 0.855])
+
+
+def smallest_deviation(values):
+    """The dip as a linear program for each mode: minimise d over values of F at the points, with a jump at the mode."""
+    x, n = np.sort(values), len(values)
+    return min(_program(x, n, mode) for mode in range(n))
+
+
+def _program(x, n, mode):
+    rows, bounds, above, d = (
+        [],
+        [],
+        n,
+        n + 1,
+    )  # F at the points, its limit from the left at the mode; there from above; d
+
+    def at_most(bound, **terms):
+        row = np.zeros(n + 2)
+        for name, factor in terms.items():
+            row[int(name[1:])] += factor
+        rows.append(row)
+        bounds.append(bound)
+
+    for k in range(n):
+        at_most(k / n, **{f"_{k}": 1, f"_{d}": -1})
+        at_most(-(k + 1) / n, **{f"_{above if k == mode else k}": -1, f"_{d}": -1})
+    at_most(0, **{f"_{mode}": 1, f"_{above}": -1})
+    sides = [(list(range(mode + 1)), x[: mode + 1], 1), ([above, *range(mode + 1, n)], x[mode:], -1)]
+    for names, points, sign in sides:
+        for a, b in zip(names, names[1:]):
+            at_most(0, **{f"_{a}": 1, f"_{b}": -1})
+        for i in range(len(names) - 2):
+            first, second = np.diff(points[i : i + 3])
+            a, b, c = (f"_{name}" for name in names[i : i + 3])
+            at_most(0, **{a: -sign * second, b: sign * (first + second), c: -sign * first})
+    return linprog(np.eye(n + 2)[d], np.array(rows), bounds, bounds=[(0, 1)] * (n + 2)).fun
+
+
+@pytest.mark.parametrize("n", [4, 7, 10])
+@pytest.mark.parametrize("shape", ["even", "skewed", "two modes", "three modes"])
+def test_dip_is_the_smallest_deviation(n, shape):
+    rng = stream("test", "dip", n, shape)
+    groups = {"two modes": 2, "three modes": 3}.get(shape, 1)
+    values = rng.random(n) ** (3 if shape == "skewed" else 1) * 0.3 + np.arange(n) % groups
+    assert statistics.dip(values) == pytest.approx(smallest_deviation(values), abs=1e-8)
+
+
+def test_two_modes_are_told_from_one():
+    rng = stream("test", "modes")
+    one = np.round(rng.normal(0.7, 0.1, 36), 2)
+    two = np.round(np.r_[rng.normal(0.5, 0.01, 18), rng.normal(0.9, 0.05, 18)], 2)
+    p = [statistics.dip_test(v, grain=0.01, name="test", resamples=200)[1] for v in (one, two)]
+    assert p[0] > 0.2 and p[1] < 0.02
+
+
+def test_the_rule_of_five_runs():
+    """Its reach is 2.776 sd sqrt(2/5) = 0.306 for the author's own five runs."""
+    reach = 2.7764 * FIVE.std(ddof=1) * 0.4**0.5
+    assert statistics.agrees(FIVE, FIVE.mean() + 0.99 * reach)
+    assert not statistics.agrees(FIVE, FIVE.mean() - 1.01 * reach)
+    assert statistics.agrees([0.5, 0.5], 0.519) and not statistics.agrees([0.5, 0.5], 0.521)
+
+
+def test_coverage_of_a_printed_half_width():
+    """The document prints 0.0033 for these five; a correct half-width covers most means, by construction."""
+    ratio, covered = statistics.coverage(FIVE, 0.0033, name="test")
+    assert ratio == pytest.approx(2.7764 / 5**0.5 * FIVE.std(ddof=1) / 0.0033, rel=1e-4) and covered < 0.1
+    runs = stream("test", "runs").normal(size=200)
+    ratio, covered = statistics.coverage(runs, 1.96 * runs.std() / 5**0.5, name="test")
+    assert covered == pytest.approx(0.95, abs=0.01) and ratio == pytest.approx(2.776 / 1.96, abs=0.01)
+
+
+def test_logistic_profiles():
+    r = np.arange(5, 26) / 10
+    r2, centre = statistics.logistic_fit(r, 1 / (1 + np.exp(-(r - 1.4) / 0.15)))
+    assert r2 == pytest.approx(1, abs=1e-6) and centre == pytest.approx(1.4, abs=1e-3)
+    assert statistics.logistic_fit(r, 0.5 + 0.4 * np.cos(3 * r))[0] < 0.8
+    assert np.isnan(statistics.logistic_fit(r, np.full(21, 0.5))[0])
+    np.testing.assert_allclose(statistics.falls(np.array([[0, 1, 0.5, 0.7, 0.2], [0, 0, 1, 1, 2]])), [1, 0])
+
+
+def test_shares_of_planted_variances():
+    rng = stream("test", "two factors")
+    rows, columns = rng.normal(size=(40, 1)) * 2, rng.normal(size=(1, 40))
+    shares = statistics.variance_shares(rows + columns + rng.normal(size=(40, 40)), name="test")
+    assert sum(share.estimate for share in shares.values()) == pytest.approx(1)
+    for part, truth in (("rows", 4 / 6), ("columns", 1 / 6), ("rest", 1 / 6)):
+        assert shares[part].estimate == pytest.approx(truth, abs=0.15) and shares[part].contains(truth)
+    alone = statistics.variance_shares(np.tile(np.arange(3.0), (4, 1)), name="test")
+    assert alone["columns"].estimate == 1 and alone["rows"].estimate == alone["rest"].estimate == 0
+
+
+@pytest.mark.parametrize(
+    "call, argument",
+    [
+        (lambda: statistics.agrees([0.5], 0.5), "runs"),
+        (lambda: statistics.agrees([0.5, np.nan], 0.5), "runs"),
+        (lambda: statistics.coverage(FIVE, 0.0, name="test"), "half_width"),
+        (lambda: statistics.logistic_fit([1, 2, 3], [1, 2]), "r and p"),
+        (lambda: statistics.variance_shares(np.ones((3, 3)), name="test"), "table"),
+        (lambda: statistics.variance_shares(FIVE[None], name="test"), "table"),
+        (lambda: statistics.dip([1.0, 1.0, 2.0]), "values"),
+    ],
+)
+def test_bad_input_is_named(call, argument):
+    with pytest.raises(ValueError, match=rf"^{argument} must"):
+        call()

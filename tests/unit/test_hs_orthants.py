@@ -1,0 +1,161 @@
+"""Networks on orthant shells: cells at tiny size, bad parameters, and networks whose folding is known."""
+
+import inspect
+
+import numpy as np
+import pytest
+from shallow.data import orthants as shells
+from shallow.experiments import Exact
+from shallow.experiments.hidden_structure import orthant_sweeps as sweeps
+from shallow.experiments.hidden_structure import orthants
+from shallow.mlp import stacked
+
+SHORT = {"epochs": 10}
+CELLS = {
+    "author": lambda: orthants.author(0, 2, **SHORT),
+    "neighbours": lambda: sweeps.fewer_neighbours(0, 7, "neighbours", **SHORT),
+    "many_empty": lambda: sweeps.many_empty(0, 64, refilled=True, **SHORT),
+    "sparse": lambda: sweeps.sparse(0, 1, 5, width=8, **SHORT),
+    "crossed": lambda: sweeps.crossed(2, 1, 1, **SHORT),
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return {name: call() for name, call in CELLS.items()}
+
+
+@pytest.fixture(scope="module")
+def task():
+    return shells.draw(0)
+
+
+def folded():
+    """|x|, then its distances from 4 coordinate by coordinate, and their sum: all of it the same in every orthant."""
+    eye, both = np.eye(7), np.vstack([np.eye(7), -np.eye(7)])
+    absolute = np.hstack([eye, eye])
+    weights = [both, np.vstack([absolute, -absolute]), np.ones((1, 14))]
+    return stacked([(weights, [np.zeros(14), np.repeat([-4.0, 4.0], 7), np.array([-3.1])])])
+
+
+def unfolded():
+    """Features that are the coordinates themselves, moved to positive numbers."""
+    return stacked([([np.eye(7), np.ones((1, 7))], [np.full(7, 10.0), np.array([-70.0])])])
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_cells_return_finite_measures(found, name):
+    cell = found[name]
+    assert dict(cell.sizes) == {
+        "moment": 3,
+        "orthant": 128,
+        "label": 2,
+        "epoch": 4,
+        "region": 3,
+        "radius": 21,
+        "part": 2,
+    }
+    assert cell.moment.values.tolist() == ["initial", "last", "best"]
+    for variable in set(cell.data_vars) - {"correlation", "quotient", "isotonic"}:
+        assert np.isfinite(cell[variable].values.astype(float)).all(), variable
+    shares = cell[["accuracy", "empty", "others", "worst", "train", "ones", "match", "profile", "selection"]]
+    assert all(((part >= 0) & (part <= 1)).all() for part in shares.values())
+    assert (cell.worst <= cell.others).all() and cell.epochs == 10 and 1 <= cell.best_epoch <= 10
+
+
+def test_which_orthants_are_empty(found):
+    populated = {name: np.flatnonzero(~cell.populated).tolist() for name, cell in found.items()}
+    first = orthants.focus(0)
+    assert populated["author"] == [first] == shells.draw(0).empty.tolist()
+    assert populated["neighbours"] == sorted([first, *shells.neighbours(first)])
+    assert len(populated["many_empty"]) == 64 and first in populated["many_empty"]
+    assert populated["sparse"] == [] and populated["crossed"] == [sweeps.EMPTY[2]]
+    assert found["crossed"].empty.values == pytest.approx(found["crossed"].accuracy[:, sweeps.EMPTY[2]].values)
+
+
+def test_more_empty_orthants_come_on_top_of_fewer():
+    """So that runs with different numbers can be compared in pairs; constant size to one percent."""
+    empty = [np.flatnonzero(~sweeps.many_empty(3, k, **SHORT).populated).tolist() for k in (2, 4)]
+    assert set(empty[0]) < set(empty[1])
+    random = np.flatnonzero(~sweeps.fewer_neighbours(3, 3, "random", **SHORT).populated)
+    assert len(random) == 4 and orthants.focus(3) in random
+    for k in (2, 16, 64):
+        assert abs(round(12_700 / (128 - k)) * (128 - k) - 12_700) < 127
+
+
+def test_shortened_cells_are_the_beginning_of_whole_ones():
+    """What the comparison of records with recomputed cells relies on."""
+    whole, short = orthants.network(1, 1, 8, epochs=10), orthants.network(1, 1, 8, epochs=1, final=False)
+    assert Exact(0.0).disagreements(short, whole, dict(short.indexes)) == []
+    again, other = orthants.network(1, 1, 8, epochs=10), orthants.network(2, 1, 8, epochs=1, final=False)
+    assert again.identical(whole)
+    assert len(Exact().disagreements(other, whole, dict(other.indexes))) > 5
+
+
+@pytest.mark.parametrize("name", sweeps.RECORDS)
+def test_recipes_fit_their_cells(found, name):
+    recipe = sweeps.RECORDS[name]
+    assert not set(recipe.axes) & {*found["author"].variables}, "an axis would hide a measure"
+    point = {axis: values[0] for axis, values in recipe.axes.items()}
+    inspect.signature(recipe.cell).bind(**point, **{**recipe.fixed, **recipe.shortened})
+    assert recipe.replicates in recipe.axes and recipe.cell.releases_gil
+
+
+def test_a_network_that_folds_by_construction(task):
+    found = orthants.measures(folded(), task, orthants.focus(0))
+    assert float(found.quotient) < 1e-12 and float(found.correlation) == pytest.approx(1)
+    assert float(found.empty) > 0.95 and float(found.worst) > 0.9
+    assert float(found.match.min()) > 0.9 and float(found.spread) < 0.05
+    profiles = orthants.profiles(folded(), orthants.focus(0), 0)
+    np.testing.assert_allclose(profiles, profiles[[0, 0, 0]])
+    assert (np.diff(profiles[0]) > 0).all()
+    assert orthants.isotonic(folded(), np.arange(128), 0) > 0.8
+
+
+def test_a_network_that_does_not_fold(task):
+    found = orthants.measures(unfolded(), task, orthants.focus(0))
+    assert float(found.quotient) > 2 and float(found.match[0]) < 0.1
+    assert float(found.empty) == pytest.approx(0.5, abs=0.1)
+    assert orthants.isotonic(unfolded(), np.arange(128), 0) < 0.2
+
+
+def test_constant_networks_have_no_correlation(task):
+    constant = stacked([([np.zeros((3, 7)), np.zeros((1, 3))], [np.zeros(3), np.ones(1)])])
+    found = orthants.measures(constant, task, orthants.focus(0))
+    assert np.isnan(found.correlation) and np.isnan(found.quotient)
+    assert np.isnan(orthants.isotonic(constant, np.arange(128), 0))
+    assert found.empty == 0.5 and found.ones == 1
+
+
+def test_nearest_points_before_training():
+    found = orthants.neighbours_before(0).match
+    assert found.sel(depth=0, label=0) <= 0.02 and found.sel(depth=0, label=1) >= 0.98
+    initial = orthants.author(0, 3, epochs=1, final=False).match.sel(moment="initial")
+    np.testing.assert_array_equal(found.sel(depth=3), initial)
+
+
+def test_kernels_on_few_points():
+    found = sweeps.sparse_rbf(0, 20, gammas=(0.3,))
+    assert found.sizes == {"gamma": 1} and 0.5 <= float(found.empty[0]) <= 1 and float(found.others[0]) > 0.8
+
+
+@pytest.mark.parametrize(
+    "call, argument",
+    [
+        (lambda: orthants.author(0, 6), "depth"),
+        (lambda: orthants.network(0, 0, 8), "depth"),
+        (lambda: orthants.network(0, 2, 0), "width"),
+        (lambda: orthants.network(0, 1, 2, rate=-1.0), "rate"),
+        (lambda: orthants.network(0, 1, 2, epochs=1), "epochs"),
+        (lambda: sweeps.fewer_neighbours(0, 8, "neighbours"), "removed"),
+        (lambda: sweeps.fewer_neighbours(0, 1, "some"), "kind"),
+        (lambda: sweeps.many_empty(0, 0), "emptied"),
+        (lambda: sweeps.sparse(0, 1, 101), "points"),
+        (lambda: sweeps.sparse_rbf(0, -1), "points"),
+        (lambda: sweeps.crossed(6, 0, 1), "data"),
+        (lambda: sweeps.crossed(0, 0, 7), "depth"),
+    ],
+)
+def test_bad_parameters_are_named(call, argument):
+    with pytest.raises(ValueError, match=rf"^{argument} must"):
+        call()
