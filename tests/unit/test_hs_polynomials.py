@@ -1,0 +1,232 @@
+"""Networks on polynomials of a hidden direction: cells, planted weights and predictions, changed targets, bad input."""
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+from shallow import mlp
+from shallow.data import hidden_index
+from shallow.experiments.hidden_structure import hidden_inputs, polynomial_measures, polynomial_probes, polynomials
+from shallow.mlp import Stack
+
+TINY = {"size": 200, "epochs": 3, "early": 2}
+ROWS = {"train": np.arange(600), "test": np.arange(600, 1000)}
+
+
+@pytest.mark.parametrize("case", hidden_index.CASES)
+def test_a_cell_measures_the_path_and_the_end(case):
+    degree = 9 if case == "given" else 3
+    found = polynomials.network(1, degree, case=case, **TINY)
+    assert found.r2.dims == ("part", "range") and found.r2.shape == (3, 3)
+    assert found.path_aligned.dims == ("epoch",) and found.epoch.values.tolist() == [0, 1, 2]
+    assert np.isfinite(found.r2.sel(range=["all", "bulk"])).all() and not (found.r2 > 1).any()
+    assert np.isfinite(found[["path_square", "path_mean_cosine", "change", "norm", "best_r2"]].to_array()).all()
+    assert np.isnan(found.path_training[0]) and found.path_training[1] > 0
+    assert int(found.epochs) == 3 and not bool(found.diverged)
+
+
+def test_a_cell_is_a_function_of_its_run():
+    first, again, other = (polynomials.network(run, 3, **TINY) for run in (1, 1, 2))
+    xr.testing.assert_identical(first, again)
+    assert float(first.mse[0, 0]) != float(other.mse[0, 0])
+
+
+@pytest.mark.parametrize("schedule", [{}, {"mode": "stop-first", "warmup": 2}, {"mode": "reinit", "warmup": 0}])
+def test_a_shortened_cell_is_the_beginning_of_the_whole_one(schedule):
+    whole = polynomials.network(1, 3, size=200, epochs=5, early=4, **schedule)
+    short = polynomials.network(1, 3, size=200, epochs=5, early=2, whole=False, **schedule)
+    assert set(short) == {name for name in whole if name.startswith("path_")}
+    xr.testing.assert_allclose(short, whole[list(short)].sel(epoch=[0, 1, 2]), rtol=1e-6)
+
+
+def test_a_network_finds_the_direction_that_its_labels_know_of():
+    """And none where the labels are dealt at random."""
+    options = {"size": 2000, "epochs": 30, "early": 30, "patience": None, "width": 64}
+    true, shuffled = (polynomials.network(1, 3, shuffled=flag, **options) for flag in (False, True))
+    assert float(true.r2.sel(part="test", range="bulk")) > 0.9
+    assert float(true.near) > 0.05 and 0 < float(true.alignment_epoch) <= 30
+    assert float(shuffled.aligned) == 0 and np.isnan(shuffled.alignment_epoch)
+    assert float(shuffled.r2.sel(part="test", range="bulk")) < 0.1
+
+
+def test_a_frozen_first_layer_stays():
+    found = polynomials.network(1, 3, mode="stop-first", warmup=2, size=200, epochs=4, early=6)
+    cosine = found.path_mean_cosine.values
+    assert cosine[0] != cosine[1] != cosine[2] and (cosine[2:] == cosine[2]).all()
+    assert float(polynomials.network(1, 3, mode="stop-first", warmup=0, **TINY).change) == 0
+
+
+def test_early_stopping_leaves_the_rest_of_the_path_unknown():
+    found = polynomials.network(1, 3, shuffled=True, size=200, epochs=60, patience=1, early=60)
+    end = int(found.epochs)
+    assert end < 60 and np.isfinite(found.path_square[: end + 1]).all() and np.isnan(found.path_square[end + 1 :]).all()
+
+
+def test_run_0_starts_from_the_author_s_weights_in_pairs():
+    torch.manual_seed(polynomials.NETWORK_SEED)
+    layer = torch.nn.Linear(100, 8)
+    W = polynomials.initial("independent", 100, 8, 0).weights[0][0]
+    assert np.array_equal(W[:4], layer.weight.detach().numpy()[:4]) and np.array_equal(W[4:], -W[:4])
+    assert not np.array_equal(W, polynomials.initial("independent", 100, 8, 1).weights[0][0])
+    given = polynomials.initial("given", 1, 8, 0).weights[0][0]
+    assert not np.array_equal(given[4:], -given[:4])
+
+
+def test_freezing_leaves_less_than_one_parameter_for_ten_points():
+    start = polynomials.initial("independent", 100, 512, 1)
+    assert polynomial_measures.trainable(start, "regular") == 52_225 == start.parameters.size
+    frozen = {polynomial_measures.trainable(start, mode) for mode in ("stop-first", "first-last", "reinit")}
+    assert frozen == {513} and 10 * 513 < 8000
+
+
+def test_shuffled_labels_are_the_same_numbers_and_know_nothing_of_v():
+    plain, dealt = (polynomials.problem("correlated", 3, 1, shuffled=flag) for flag in (False, True))
+    assert np.array_equal(np.sort(plain.y), np.sort(dealt.y)) and np.array_equal(plain.x, dealt.x)
+    assert abs(np.corrcoef(dealt.v, dealt.y)[0, 1]) < 0.05 < abs(np.corrcoef(plain.v, plain.y)[0, 1])
+
+
+# Planted predictions and weights.
+
+
+def test_fits_of_the_target_itself_a_constant_and_a_line():
+    v = np.random.default_rng(0).normal(0, 0.6, 1000)
+    y = hidden_index.polynomial(4)(v)
+    itself, constant, line = (polynomial_measures.fits(f, v, y, ROWS) for f in (y, np.zeros(1000), 3 - 2 * v))
+    assert (itself.r2 == 1).all() and (itself.mse == 0).all() and np.allclose(itself.spread, 1)
+    assert (constant.spread == 0).all() and (constant.r2 <= 0).all() and np.isnan(constant.straight).all()
+    assert np.allclose(line.straight, 1) and not np.allclose(itself.straight, 1)
+
+
+def test_the_tail_does_not_count_in_the_bulk():
+    v = np.random.default_rng(0).normal(0, 0.6, 1000)
+    y = hidden_index.polynomial(4)(v)
+    found = polynomial_measures.fits(np.where(np.abs(v) <= 1, y, y + 5), v, y, ROWS)
+    assert np.allclose(found.mse.sel(range="bulk"), 0) and np.allclose(found.mse.sel(range="tail"), 25)
+    outside = (np.abs(v[600:]) > 1).mean()
+    assert float(found.mse.sel(part="test", range="all")) == pytest.approx(25 * outside)
+    inside = polynomial_measures.fits(y, v / np.abs(v).max(), y, ROWS)
+    assert np.isnan(inside.mse.sel(range="tail")).all()
+
+
+def test_planted_units_are_counted_and_collapsed_ones_apart():
+    W = np.zeros((8, 100))
+    W[:3] = 2.0  # along the direction
+    W[3, :50], W[3, 50:] = 1.0, 0.25  # at a cosine of 0.86
+    W[4:6, :50], W[4:6, 50:] = 1.0, -1.0  # across
+    W[6:] = 1e-9
+    now = mlp.stacked([([W, np.ones((1, 8))], [np.zeros(8), np.zeros(1)])])
+    start = Stack(np.random.default_rng(0).normal(size=now.parameters.shape), now.widths)
+    seen = polynomial_measures.directions(now, np.ones(100), 10.0)
+    assert seen["aligned"] == 4 / 6 and seen["near"] == 3 / 6 and seen["largest_cosine"] == 1
+    assert polynomial_measures.weights(now, start, 10.0)["collapsed"] == 2 / 8
+
+
+def test_sign_like_weights_are_even_and_uniform_ones_are_not():
+    start = polynomials.initial("independent", 100, 64, 1)
+    signs = Stack(0.5 * np.sign(start.parameters), start.widths)
+    norm = float(np.median(np.linalg.norm(start.weights[0][0], axis=1)))
+    assert polynomial_measures.weights(signs, start, norm)["unevenness"] < 1e-12
+    unchanged = polynomial_measures.weights(start, start, norm)
+    assert unchanged["change"] == 0 and unchanged["growth"] == 1
+    assert unchanged["norm"] == pytest.approx(1) and unchanged["unevenness"] == pytest.approx(3**-0.5, abs=0.05)
+
+
+# Changed targets, other directions, controls.
+
+
+def test_changed_labels_keep_their_variance_and_change_their_linear_signal():
+    v = hidden_index.draw("independent", 1).v
+    signal = {}
+    for name, degree, options in [
+        ("plain 6", 6, {}), ("shifted 6", 6, {"shift": 0.3}), ("plain 5", 5, {}), ("bare 5", 5, {"linear": False}),
+    ]:  # fmt: skip
+        y = polynomial_probes.relabelled(v, degree, **options)
+        assert y.std() == pytest.approx(hidden_index.polynomial(degree)(v).std())
+        signal[name] = abs(np.corrcoef(v, y)[0, 1])
+    assert signal["plain 6"] < 0.1 < 0.15 < signal["shifted 6"]
+    assert signal["bare 5"] < 0.1 < 0.3 < signal["plain 5"]
+
+
+def test_any_direction_can_be_found_and_is_looked_for_where_it_lies():
+    for direction in polynomial_probes.DIRECTIONS:
+        found = polynomial_probes.turned(1, 3, direction, size=2000, epochs=4, early=4)
+        assert float(found.path_largest_cosine[0]) < 0.6
+        assert float(found.path_mean_cosine[4]) > 1.5 * float(found.path_mean_cosine[0]), direction
+
+
+@pytest.mark.parametrize("kind", polynomial_probes.CONTROLS)
+def test_controls_differ_from_the_plain_run(kind):
+    found = polynomial_probes.control(1, kind, **TINY)
+    plain = polynomials.network(1, 8, width=512, rate=1, decay=0, **TINY)
+    assert np.isfinite(found.mse.sel(range="all")).all()
+    assert float(found.path_training[1]) != float(plain.path_training[1])
+
+
+@pytest.mark.parametrize("name", [*polynomials.RECORDS, *polynomial_probes.RECORDS])
+def test_every_recipe_can_be_computed(name):
+    """The first cell and the last one, as they are shortened, on few points."""
+    recipe = (polynomials.RECORDS | polynomial_probes.RECORDS)[name]
+    for end in (0, -1):
+        point = {axis: values[end] for axis, values in recipe.axes.items()}
+        options = {**point, **recipe.fixed, **recipe.shortened, "size": 100}
+        found = recipe.cell(**options)
+        assert found.sizes["epoch"] == 3 and np.isfinite(found.path_mean_cosine).all()
+        assert recipe.replicates in recipe.axes
+
+
+# Before any training.
+
+
+def test_inputs_have_the_covariance_that_was_asked_for():
+    for case, ratio in (("independent", 1), ("correlated", 101)):
+        found = hidden_inputs.inputs(case, 1)
+        assert float(found.along / found.across) == pytest.approx(ratio, rel=0.1)
+        assert float(found.reach) == pytest.approx(2, abs=1e-12)
+    assert float(hidden_inputs.inputs("independent", 1).largest_error) < 5
+    assert 0.9 < float(hidden_inputs.inputs("independent", 1).mean_square_error) < 1.1
+
+
+def test_another_covariance_is_noticed(monkeypatch):
+    drawn = hidden_index.draw("independent", 1)
+    twisted = drawn.x @ (np.eye(100) + 0.002)
+    planted = hidden_index.Draw(twisted, drawn.v, drawn.scale, drawn.train, drawn.validation, drawn.test)
+    monkeypatch.setattr(hidden_index, "draw", lambda *_, **__: planted)
+    assert float(hidden_inputs.inputs("independent", 1).mean_square_error) > 1.1
+
+
+def test_the_polynomial_has_one_parity():
+    for degree in range(3, 21):
+        found = hidden_inputs.parity(degree)
+        assert float(found.wrong) < 1e-9 and (float(found.slope) > 1e-9) == (degree % 2 == 1)
+
+
+def test_random_coefficients_agree_with_straight_lines_fitted_to_values():
+    """The same draws again, each polynomial evaluated and fitted."""
+    found = hidden_inputs.random_coefficients(4, 0.5, draws=3, size=500)
+    rng = hidden_inputs.stream("hidden structure", "random coefficients", 4, 0.5)
+    v = 0.5 * rng.standard_normal(500)
+    for k, c in enumerate(rng.standard_normal((3, 5))):
+        y = np.polynomial.Polynomial(c)(v)
+        line = np.polyval(np.polyfit(v, y, 1), v)
+        assert float(found.variance[k]) == pytest.approx(y.var(ddof=1))
+        assert float(found.linear[k]) == pytest.approx(line.var() / y.var())
+
+
+# Bad input.
+
+
+def test_bad_parameters_are_named():
+    with pytest.raises(ValueError, match="degree must be one of 3, 4, 5, 6, 7, 8, 9 in case 'independent'"):
+        polynomials.network(1, 12)
+    with pytest.raises(ValueError, match="degree must be one of"):
+        polynomials.network(1, 12, width=8, rate=1)
+    with pytest.raises(ValueError, match="case must be one of"):
+        polynomials.network(1, 3, case="other", width=8, rate=1, decay=0)
+    with pytest.raises(ValueError, match="mode must be one of"):
+        polynomials.network(1, 3, mode="other", **TINY)
+    with pytest.raises(ValueError, match="direction must be one of"):
+        polynomial_probes.turned(1, 3, "other")
+    with pytest.raises(ValueError, match="kind must be one of"):
+        polynomial_probes.control(1, "other")
+    with pytest.raises(ValueError, match="deviation must be positive"):
+        hidden_inputs.random_coefficients(3, 0.0)
