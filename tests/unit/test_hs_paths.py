@@ -1,0 +1,265 @@
+"""Cells on kernels along training, on the works that the document cites, and on two-stage training, at tiny sizes."""
+
+import numpy as np
+import pytest
+import torch
+from shallow import mlp, stats
+from shallow.experiments.hidden_structure import (
+    cited,
+    kernel_paths,
+    parity,
+    polynomials,
+    silent_alignment,
+    two_stage,
+)
+from shallow.kernels import layered
+from shallow.kernels.ridge import RidgePath
+from shallow.mlp import Stack
+from shallow.train import ensemble
+
+PATH = dict(at=(0, 2), points=160, chosen_on=80, penalties=(0.01, 1.0), epochs=4, early=3, size=400)
+SILENT = dict(later=(4, 5), points=50, size=400)
+TWO = dict(degrees=(3, 4), width=32, points=100, size=400)
+REGULAR = dict(epochs=3, early=2, points=100, size=400)
+PARITY = dict(inputs=10, relevant=3, train=200, test=300, width=32, epochs=3, points=100, held_out=50)
+
+
+def rng(*names):
+    return stats.stream("tests", "hs paths", *names)
+
+
+def assert_same(first, second):
+    for name in first.data_vars:
+        np.testing.assert_array_equal(first[name].values, second[name].values, err_msg=name)
+
+
+def test_a_path_is_the_run_of_the_document():
+    """The network of the path is the one of :func:`polynomials.network`, and a shortened path is its beginning."""
+    found = kernel_paths.kernel_path(1, 7, **PATH)
+    plain = polynomials.network(1, 7, epochs=4, early=3, size=400)
+    np.testing.assert_array_equal(found.path_aligned, plain.path_aligned)
+    np.testing.assert_array_equal(found.path_validation, plain.path_validation)
+    np.testing.assert_allclose(found.final_mse.sel(part="test"), plain.mse.sel(part="test"), rtol=1e-6)
+    assert found.moment.values.tolist() == [0, 2, kernel_paths.END] and found.r.dims == ("moment",)
+    assert float(found.network_r.sel(moment=kernel_paths.END)) == pytest.approx(1)
+    assert np.isfinite(found.r).all() and np.isfinite(found.ntk_r2.sel(range="bulk")).all()
+    assert found.later_change == pytest.approx(float(found.path_change[2:].mean()), rel=0.5)
+    short = kernel_paths.kernel_path(1, 7, **(PATH | {"whole": False}))
+    assert_same(short, found.sel(dict(short.indexes)))
+
+
+def test_a_kernel_that_knows_the_direction_fits():
+    """The kernel of units along the hidden direction with spread biases fits the polynomial; of random units not."""
+    task = polynomials.problem("independent", 4, 1, size=1000)
+    random = mlp.default([rng("random")], (100, 64, 1), dtype=np.float64)
+    aligned = Stack(random.parameters.copy(), random.widths)
+    aligned.weights[0][0] = np.sign(rng("signs").standard_normal((64, 1))) * np.ones(100)
+    aligned.biases[0][0] = rng("biases").uniform(-2, 2, 64)
+    fitted, splits = task.rows["train"], [(np.arange(300), np.arange(300, 400))]
+    knowing, blind = (
+        kernel_paths.machine(network, task, fitted, splits, (0.1, 10.0))[0] for network in (aligned, random)
+    )
+    bulk = dict(part="test", range="bulk")
+    assert knowing.ntk_r2.sel(bulk) > 0.95 and blind.ntk_r2.sel(bulk) < 0.7
+    assert knowing.ntk_cv < 0.2 * blind.ntk_cv
+
+
+def test_correlation_of_a_constant_is_unknown():
+    a = rng("correlation").standard_normal(50)
+    assert kernel_paths.correlation(a, 3 - 2 * a) == pytest.approx(-1)
+    assert np.isnan(kernel_paths.correlation(a, np.full(50, 0.1)))
+
+
+def test_snapshots_between_epochs_are_those_of_the_trainer():
+    task, setting = polynomials.problem("correlated", 3, 2, size=410), polynomials.COMMON
+    start = polynomials.initial("correlated", 100, 512, 2)
+    named = ("snapshots",)
+    networks = silent_alignment.snapshots(start, task, setting, rng(*named), [0, 4, 11, 22])
+    x, y = task.x[task.rows["train"]], task.y[task.rows["train"]]
+    fit = ensemble.train(
+        start, x, y, rngs=[rng(*named)], loss="absolute", optimiser="adadelta", rate=1.0, epochs=2, records=[1, 2]
+    )
+    assert len(x) == 328  # eleven steps an epoch, the last one smaller
+    for network, wanted in zip((networks[0], *networks[2:]), (start, fit.snapshot(1), fit.last), strict=True):
+        np.testing.assert_array_equal(network.parameters, wanted.parameters)
+
+
+def test_stepwise_looks_before_and_after_the_third_epoch():
+    found = silent_alignment.stepwise(0, "correlated 11", scale=0.1, **SILENT)
+    assert found.step.values.tolist() == [0, 25, 30, 40, 50]
+    assert float(found.likeness[0]) == pytest.approx(1) and float(found.growth[0]) == 1
+    assert ((found.alignment >= 0) & (found.alignment <= 1)).all() and (found["rank"] >= 1).all()
+    assert float(found.loss[0]) == pytest.approx(float(found.best_constant), rel=0.2)
+    short = silent_alignment.stepwise(0, "correlated 11", scale=0.1, **(SILENT | {"later": (4,)}))
+    assert_same(short, found.sel(step=short.step))
+
+
+def test_the_kernel_of_a_wider_network_changes_less():
+    """At least as 1/sqrt(m), a factor 4 from 64 to 1024 neurons, and about as 1/m for so few steps."""
+    narrow, wide = (np.mean([cited.kernel_change(seed, m).change for seed in range(3)]) for m in (64, 1024))
+    assert 4 < narrow / wide < 30
+
+
+def test_mean_square_and_its_gradient():
+    part = cited.Part(rng("x").standard_normal((12, 5)), rng("y").choice([-1.0, 1.0], 12))
+    network = mlp.default([rng("network")], (5, 7, 1), dtype=np.float64).network(0)
+    parameters = cited.parameters_of(network)
+    loss, gradient = cited.mean_square(parameters, *part)
+    tensors = [torch.tensor(p, requires_grad=True) for p in parameters]
+    W, b, a, c = tensors
+    wanted = ((torch.relu(torch.tensor(part.x) @ W.T + b) @ a[0] + c - torch.tensor(part.y)) ** 2).mean()
+    wanted.backward()
+    assert loss == pytest.approx(wanted.item())
+    for mine, theirs in zip(gradient, tensors, strict=True):
+        np.testing.assert_allclose(mine, theirs.grad, atol=1e-12)
+
+
+def test_adam_is_that_of_pytorch():
+    part = cited.Part(rng("x").standard_normal((8, 5)), rng("y").choice([-1.0, 1.0], 8))
+    start = cited.parameters_of(mlp.default([rng("network")], (5, 7, 1)).network(0))
+    found, _, done = cited.adam(start, part, rng("order"), rate=0.01, batch=8, until=0.0, epochs=20)
+    x, y = (torch.tensor(values, dtype=torch.float32) for values in part)
+    W, b, a, c = tensors = [torch.tensor(p, requires_grad=True) for p in start]
+    optimiser = torch.optim.Adam(tensors, lr=0.01)
+    for _ in range(20):
+        optimiser.zero_grad()
+        ((torch.relu(x @ W.T + b) @ a[0] + c - y) ** 2).mean().backward()
+        optimiser.step()
+    assert done == 20
+    for mine, theirs in zip(found, tensors, strict=True):
+        np.testing.assert_allclose(mine, theirs.detach(), atol=1e-5)
+
+
+def test_images_of_two_classes():
+    parts, checksum = cited.two_classes("digits", 0, (60, 20))
+    assert [part.x.shape for part in parts] == [(60, 64), (20, 64)] and set(parts[0].y) == {-1, 1}
+    assert checksum == cited.two_classes("digits", 0, (60, 20))[1] != cited.two_classes("digits", 1, (60, 20))[1]
+    found = cited.image_alignment(0, "digits", images={"digits": 60}, steps=100, width=32)
+    assert float(found.loss[0]) == 1 and found.t90 <= found.steps <= 100
+    assert (found.alignment.dropna("step") <= 1).all() and float(found.loss_t90) <= 1
+    found = cited.image_kernels(0, "digits", images={"digits": (60, 20, 40)}, width=32, epochs=30)
+    assert found.kernel.values.tolist() == ["initial", "final"] and (found.r > 0.5).all() and found.epochs <= 30
+
+
+def test_the_halves_of_the_parity():
+    part = parity.draw(rng("parity"), 4000, 10, 3)
+    assert abs(part.uniform.mean() - 0.5) < 0.05
+    np.testing.assert_array_equal(part.x[~part.uniform, 0], part.y[~part.uniform])
+    assert np.abs(part.x[part.uniform].T @ part.y[part.uniform]).max() / part.uniform.sum() < 0.1
+    found = parity.sparse_parity(0, **PARITY)
+    assert found.accuracy.shape == (3, 2) and ((found.accuracy >= 0) & (found.accuracy <= 1)).all()
+    assert float(found.share[0]) == pytest.approx(0.3, abs=0.06)
+    short = parity.sparse_parity(0, **(PARITY | {"epochs": 2, "whole": False}))
+    assert_same(short, found.sel(dict(short.indexes)))
+
+
+def test_the_one_step_is_the_gradient_of_a_network_that_is_zero():
+    x, y = rng("x").standard_normal((40, 6)), rng("y").standard_normal(40)
+    W, a = two_stage.pairs(rng("pairs"), 8, 6)
+    assert np.abs(two_stage.value(([W, a[None]], [np.zeros(8), np.zeros(1)]), x)).max() < 1e-12
+    tensor = torch.tensor(W, requires_grad=True)
+    f = torch.relu(torch.tensor(x) @ tensor.T) @ torch.tensor(a)
+    (((f - torch.tensor(y)) ** 2).mean() / 2).backward()
+    np.testing.assert_allclose(two_stage.one_step(W, a, x, y), -tensor.grad, atol=1e-12)
+
+
+def test_the_expected_step_follows_the_hidden_direction_for_even_targets_only():
+    """The step of an odd target, without its linear part, is nothing but the sample's small even part."""
+    W, a = two_stage.pairs(rng("expected"), 200, 100)
+    sizes = {}
+    for degree in (4, 5):
+        task = polynomials.problem("independent", degree, 1)
+        step = two_stage.expected_step(W, a, task) / task.y.std()
+        sizes[degree] = np.linalg.norm(step)
+        if degree == 4:
+            pulled = (a * W.sum(axis=1)) @ step
+            assert abs(pulled.sum()) / (10 * np.linalg.norm(pulled)) > 0.9
+    assert sizes[5] < 0.2 * sizes[4]
+
+
+def test_labels_lose_their_linear_part_and_nothing_else():
+    x = rng("linear").standard_normal((20_000, 4))
+    rows, even = {"train": np.arange(15_000)}, x[:, 1] ** 2 - 1
+    left, part = two_stage.without_linear(2 + 3 * x[:, 0] + even, x, rows)
+    np.testing.assert_allclose(left + part, 2 + 3 * x[:, 0] + even)
+    assert np.mean((left - even) ** 2) < 0.03 < 0.5 < np.mean(even**2)
+
+
+def test_ridge_is_the_best_of_its_path():
+    x, targets = rng("x").standard_normal((90, 6)), rng("targets").standard_normal((90, 2))
+    network = mlp.default([rng("network")], (6, 20, 1), dtype=np.float64).network(0)
+    rows = {"validation": np.arange(60, 75), "test": np.arange(75, 90)}
+    found = two_stage.ridge(network, x, targets, np.arange(60), rows)
+    kernel = layered.ntk(*network, x, x[:60])
+    unit = np.trace(kernel[:60]) / 60
+    for k, y in enumerate(targets.T):
+        path = RidgePath(kernel[:60] / unit, y[:60]).values(kernel / unit, 60 * np.array(two_stage.PENALTIES))
+        best = np.argmin(np.mean((path[60:75].T - y[60:75]) ** 2, axis=1))
+        np.testing.assert_allclose(found[:, k], path[75:, best], rtol=1e-5, atol=1e-8)
+
+
+def test_two_stages_against_their_kernels():
+    found = two_stage.two_stage(1, **TWO)
+    assert found.mse.dims == ("learner", "degree") and found.mse.shape == (3, 2) and (found.mse > 0).all()
+    assert np.isfinite(found.r2).all() and ((found.aligned >= 0) & (found.aligned <= 1)).all()
+    short = two_stage.two_stage(1, **(TWO | {"degrees": (4,), "machines": False}))
+    there = found.sel(dict(short.indexes))
+    for name in short.data_vars:
+        np.testing.assert_allclose(short[name].values, there[name].values, rtol=1e-9, err_msg=name)
+
+
+def test_ingredients_of_the_documents_training():
+    found = two_stage.regular(1, 4, start="paired", noise=0.5, train=200, **REGULAR)
+    assert found.mse.dims == ("learner",) and (found.mse > 0).all() and found.epochs == 3
+    clean = two_stage.regular(1, 4, start="paired", train=200, **REGULAR)
+    assert not np.allclose(clean.mse, found.mse)
+    short = two_stage.regular(1, 4, start="paired", train=200, **(REGULAR | {"early": 1, "whole": False}))
+    assert_same(short, clean.sel(dict(short.indexes)))
+
+
+def test_noise_has_two_values():
+    task = polynomials.problem("independent", 4, 1, size=400)
+    added = (two_stage.noisy(task, 1, 0.5) - task.y) / task.y[task.rows["train"]].std()
+    np.testing.assert_allclose(np.unique(np.round(added, 9)), [-0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    "call, argument",
+    [
+        (lambda: kernel_paths.kernel_path(0, 7, **(PATH | {"at": (9,)})), "at"),
+        (lambda: kernel_paths.kernel_path(0, 7, **(PATH | {"pictured": (1,)})), "pictured"),
+        (lambda: kernel_paths.kernel_path(0, 7, **(PATH | {"points": 400})), "points"),
+        (lambda: kernel_paths.kernel_path(0, 7, **(PATH | {"chosen_on": 3})), "chosen_on"),
+        (lambda: silent_alignment.stepwise(0, "independent", **SILENT), "task"),
+        (lambda: silent_alignment.stepwise(0, "independent 3", scale=0.0, **SILENT), "scale"),
+        (lambda: silent_alignment.stepwise(0, "independent 3", **(SILENT | {"points": 1})), "points"),
+        (lambda: cited.kernel_change(0, 0), "width"),
+        (lambda: cited.kernel_change(0, 64, steps=1), "steps"),
+        (lambda: cited.image_alignment(0, "mnist", images={"digits": 60}), "data"),
+        (lambda: cited.image_kernels(0, "svhn", images={"digits": (60, 20, 40)}), "data"),
+        (lambda: parity.sparse_parity(0, **(PARITY | {"relevant": 4})), "relevant"),
+        (lambda: parity.sparse_parity(0, **(PARITY | {"points": 201})), "points"),
+        (lambda: two_stage.two_stage(0, **(TWO | {"degrees": (3, 3)})), "degrees"),
+        (lambda: two_stage.two_stage(0, **(TWO | {"width": 7})), "width"),
+        (lambda: two_stage.two_stage(0, **(TWO | {"noise": -1.0})), "noise"),
+        (lambda: two_stage.two_stage(0, **(TWO | {"points": 500})), "points"),
+        (lambda: two_stage.regular(0, 4, start="zero", **REGULAR), "start"),
+        (lambda: two_stage.regular(0, 4, noise=np.inf, **REGULAR), "noise"),
+    ],
+)
+def test_bad_input_is_named(call, argument):
+    with pytest.raises(ValueError, match=rf"^{argument} must"):
+        call()
+
+
+def test_every_record_can_be_shortened():
+    """Recipes name parameters of their cells, so that sweeps and verification accept them."""
+    import inspect
+
+    modules = (kernel_paths, silent_alignment, cited, parity, two_stage)
+    recipes = {name: recipe for module in modules for name, recipe in module.RECORDS.items()}
+    assert len(recipes) == sum(len(module.RECORDS) for module in modules)
+    for name, recipe in recipes.items():
+        known = set(inspect.signature(recipe.cell).parameters)
+        assert {*recipe.axes, *recipe.fixed, *recipe.shortened} <= known, name
+        assert recipe.replicates in recipe.axes and recipe.about, name
