@@ -157,7 +157,7 @@ RECORDS: dict[str, Recipe] = {
     ),
     "orthant_sparse": _recipe(
         sparse,
-        {"depth": [1, 3, 5], "points": [1, 2, 5, 10, 20, 50], "run": list(range(6))},
+        {"depth": [1, 3, 5], "points": [1, 2, 5, 10, 20, 50], "run": FIVE},
         {},
         "Few points in the otherwise empty orthant",
     ),
