@@ -1,0 +1,158 @@
+"""Cells of kernel machines on both tasks of the chapter are finite and repeat, and find planted answers."""
+
+import numpy as np
+import pytest
+from shallow.data import orthants as shells
+from shallow.experiments.hidden_structure import (
+    orthant_kernels,
+    orthant_machines,
+    orthant_scores,
+    polynomial_machines,
+    tangent_identity,
+)
+
+SMALL = {"points": 1, "epochs": 1}
+POLYNOMIAL = {"size": 2000, "points": 200, "tuning": 40, "penalties": (0.1, 1.0), "gammas": (1.0, "scale"), "epochs": 1}
+CELLS = {
+    "author's form": (
+        lambda: orthant_machines.author_form(0, 1, penalties=[1.0, 10.0], passes=[2, 5], **SMALL),
+        {"penalty": 2, "limit": 2, "region": 3, "radius": 21},
+    ),
+    "solvers": (
+        lambda: orthant_machines.solvers(0, 1, penalties=[1e-3], passes=[2], **SMALL),
+        {"penalty": 1, "limit": 1, "region": 3, "radius": 21},
+    ),
+    "converged": (
+        lambda: orthant_machines.converged(0, 1, scalings=("cosine",), penalties=[1e-4, 1e-2], tuning=1, **SMALL),
+        {"output": 2, "scaling": 1, "region": 3, "radius": 21},
+    ),
+    "along training": (
+        lambda: orthant_machines.along_training(
+            0, 1, at=(0, 1, orthant_machines.END), penalties=[1e-4], tuning=1, **SMALL
+        ),
+        {"epoch": 3, "region": 3, "radius": 21},
+    ),
+    "linear": (lambda: orthant_kernels.linear(0, points=1), {"C": 10, "region": 3, "radius": 21}),
+    "machines on polynomials": (
+        lambda: polynomial_machines.compared(0, 3, **POLYNOMIAL),
+        {"machine": 5, "part": 2, "range": 3},
+    ),
+    "frozen": (
+        lambda: polynomial_machines.compared(
+            1, 6, mode="reinit", learners=("initial", "last"), cross_validated=False, **POLYNOMIAL
+        ),
+        {"machine": 2, "part": 2, "range": 3},
+    ),
+    "author's Gaussian": (
+        lambda: polynomial_machines.author_gaussian(0, 5, points=200, folded=40, size=2000),
+        {"part": 2, "range": 3},
+    ),
+    "dimensions": (
+        lambda: polynomial_machines.by_dimension(0, 2, points=200, tuning=40, penalties=(1.0,), gammas=(1.0,)),
+        {"part": 2, "range": 3},
+    ),
+}
+NO_CHOICE = {"C", "gamma", "tuning_error", "cv", "gap"}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_small_cell_is_finite_and_a_function_of_its_arguments(name):
+    cell, sizes = CELLS[name]
+    found = cell()
+    assert dict(found.sizes) == sizes
+    for measure, array in found.data_vars.items():
+        assert np.isfinite(array).all() or measure in NO_CHOICE, measure
+    assert found.identical(cell())
+
+
+def test_shortened_cells_give_a_part_of_the_whole():
+    whole = orthant_machines.author_form(0, 1, penalties=[1.0], passes=[2], **SMALL)
+    part = orthant_machines.author_form(0, 1, penalties=[1.0], passes=[2], whole=False, **SMALL)
+    assert part.identical(whole[list(part.data_vars)])
+    whole = polynomial_machines.compared(0, 3, **POLYNOMIAL)
+    part = polynomial_machines.compared(0, 3, **(POLYNOMIAL | {"learners": ("initial",)}))
+    assert part.identical(whole.sel(machine=["initial"]))
+
+
+def test_scores_tell_the_folded_radius_from_a_half_space():
+    task = shells.draw(0)
+    few = orthant_scores.subset(task.train, 2)
+    perfect = orthant_scores.scores(lambda x: shells.radius(x) - 1.55, task, 0, few)
+    assert (perfect[["train", "validation", "empty", "others", "worst"]].to_array() == 1).all()
+    assert perfect.ones == 0.5
+    assert np.array_equal(perfect.profile, np.tile(shells.PROFILE > 1.55, (3, 1)))
+    half = orthant_scores.scores(lambda x: x[:, 0], task, 0, few)
+    assert half.empty == half.others == half.worst == 0.5 and half.ones in (0, 1)
+
+
+def test_subsets_are_balanced_and_nested():
+    train = shells.draw(1).train
+    for per_class in (1, 5):
+        few = orthant_scores.subset(train, per_class)
+        _, counts = np.unique(2 * few.orthant + few.label, return_counts=True)
+        assert len(counts) == 254 and (counts == per_class).all()
+    assert {tuple(x) for x in orthant_scores.subset(train, 1).x} < {tuple(x) for x in few.x}
+
+
+def test_kernels_that_know_the_symmetry_classify_the_empty_orthant_and_the_gaussian_does_not():
+    options = {"C": 100.0, "gamma": 0.1, "points": 4}
+    found = {kernel: orthant_kernels.machine(0, kernel, **options) for kernel in orthant_kernels.KERNELS}
+    assert found["folded"].empty > 0.9 and found["averaged"].empty > 0.9
+    assert found["gaussian"].empty < 0.7
+
+
+def test_scalings_are_those_of_features():
+    """On explicit gradients; the logit's and the probability's points have one direction."""
+    network = orthant_machines._network(0, 1, 1)[1]
+    x = shells.draw(0).train.x[:30]
+    J = orthant_machines.layered.jacobian(*network.network(0), x)
+    rows = J / np.linalg.norm(J, axis=1, keepdims=True)
+    columns = (J - J.mean(axis=0))[:, J.std(axis=0) > 0] / J.std(axis=0)[J.std(axis=0) > 0]
+    wanted = {
+        "raw": J @ J.T,
+        "unit": J @ J.T / np.mean((J**2).sum(axis=1)),
+        "cosine": rows @ rows.T,
+        "standardised": columns @ columns.T,
+    }
+    for scaling, kernel in wanted.items():
+        found = orthant_machines.scaled_kernel(network, "logit", scaling, x)
+        assert found(x) == pytest.approx(kernel, rel=1e-8, abs=1e-8 * np.abs(kernel).max()), scaling
+        assert found(x[:5], x) == pytest.approx(kernel[:5], rel=1e-8, abs=1e-8 * np.abs(kernel).max()), scaling
+    probability = orthant_machines.scaled_kernel(network, "probability", "cosine", x)
+    assert probability(x) == pytest.approx(wanted["cosine"])
+
+
+def test_fuzz_is_the_scatter_about_a_function():
+    v = np.linspace(-1.5, 1.5, 3000)
+    noise = 0.1 * np.random.default_rng(0).standard_normal(len(v))
+    assert polynomial_machines.fuzz(np.sin(3 * v), v) < 1e-3
+    assert polynomial_machines.fuzz(np.sin(3 * v) + noise, v) == pytest.approx(0.1, rel=0.05)
+    outside = np.where(np.abs(v) > 1, 100 * noise, 0)
+    assert polynomial_machines.fuzz(outside, v) < 1e-12
+
+
+@pytest.mark.parametrize("shape", tangent_identity.NETWORKS)
+def test_gradients_and_their_gram_matrix_make_one_learner(shape):
+    found = tangent_identity.same_learner(0, shape, points=60, new=20)
+    assert found.jacobian < 1e-10 and found.gram < 1e-10 and found.asymmetry == 0
+    assert found.smallest > -1e-12 and found.predictions < 1e-6
+    assert tangent_identity.same_learner(0, shape, points=60, new=20, dropped=5).predictions > 1e-6
+
+
+BAD = {
+    "depth": lambda: orthant_machines.author_form(0, 6),
+    "per_class": lambda: orthant_machines.author_form(0, 1, points=1000, epochs=1),
+    "scaling": lambda: orthant_machines.converged(0, 1, scalings=["log"], penalties=[1e-4], **SMALL),
+    "penalties": lambda: orthant_machines.converged(0, 1, penalties=[1e12], tuning=1, **SMALL),
+    "kernel": lambda: orthant_kernels.fixed(0, "laplace"),
+    "learners": lambda: polynomial_machines.compared(0, 3, learners=("forest",)),
+    "v must": lambda: polynomial_machines.fuzz(np.zeros(100), np.linspace(-1, 1, 100)),
+    "inputs": lambda: polynomial_machines.by_dimension(0, 101),
+    "shape": lambda: tangent_identity.same_learner(0, "7-1"),
+}
+
+
+@pytest.mark.parametrize("argument", BAD)
+def test_bad_input_is_named(argument):
+    with pytest.raises(ValueError, match=argument):
+        BAD[argument]()
