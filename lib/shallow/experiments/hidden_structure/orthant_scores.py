@@ -12,6 +12,7 @@ import xarray as xr
 
 from shallow.data import orthants as shells
 from shallow.experiments.hidden_structure.orthants import focus
+from shallow.mlp import Stack
 from shallow.stats import stream
 
 REGIONS = ["empty", "neighbour", "distant"]
@@ -32,6 +33,12 @@ def subset(points: shells.Points, per_class: int) -> shells.Points:
 def labels(points: shells.Points) -> np.ndarray:
     """Classes 0 and 1 as -1.0 and 1.0."""
     return 2.0 * points.label - 1
+
+
+def network_scores(network: Stack, task: shells.Task, run: int, fitted: shells.Points) -> xr.Dataset:
+    """:func:`scores` of a network, named `network_*`."""
+    measured = scores(lambda x: network.forward(x)[0], task, run, fitted)
+    return measured.rename({name: f"network_{name}" for name in measured.data_vars})
 
 
 def scores(values: Values, task: shells.Task, run: int, fitted: shells.Points) -> xr.Dataset:
