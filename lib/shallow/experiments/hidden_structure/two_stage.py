@@ -16,7 +16,7 @@ Algorithm 1; Section 5.2.4 of the document.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -280,6 +280,21 @@ def _check_points(points: int, task: Problem) -> None:
 
 
 _AGREEMENT = Exact(relative=1e-3, elsewhere=0.05)
+
+
+def _regular(axes: Mapping[str, Sequence[object]], about: str, **fixed: object) -> Recipe:
+    """A recipe of :func:`regular` over five runs."""
+    return Recipe(
+        regular,
+        {**axes, "run": list(range(5))},
+        fixed,
+        about,
+        replicates="run",
+        agreement=_AGREEMENT,
+        shortened={"early": 1, "whole": False},
+    )
+
+
 RECORDS: dict[str, Recipe] = {
     "two_stage": Recipe(
         two_stage,
@@ -290,31 +305,18 @@ RECORDS: dict[str, Recipe] = {
         agreement=_AGREEMENT,
         shortened={"degrees": (4,), "machines": False},
     ),
-    "two_stage_regular": Recipe(
-        regular,
-        {"degree": list(DEGREES), "run": list(range(5))},
-        {"epochs": 120},
-        "The document's training against its tangent kernels",
-        replicates="run",
-        agreement=_AGREEMENT,
-        shortened={"early": 1, "whole": False},
+    "two_stage_regular": _regular(
+        {"degree": list(DEGREES)}, "The document's training against its tangent kernels", epochs=120
     ),
-    "two_stage_starts": Recipe(
-        regular,
-        {"start": ["paired", "default"], "degree": list(DEGREES), "run": list(range(5))},
-        {"epochs": 120, "machines": False},
+    "two_stage_starts": _regular(
+        {"start": ["paired", "default"], "degree": list(DEGREES)},
         "Other initialisations of the document's training",
-        replicates="run",
-        agreement=_AGREEMENT,
-        shortened={"early": 1, "whole": False},
+        epochs=120,
+        machines=False,
     ),
-    "two_stage_noise": Recipe(
-        regular,
-        {"noise": [0.0, 0.1, 0.5, 1.0], "degree": [3, 4, 5, 6, 7], "run": list(range(5))},
-        {"train": 2500},
+    "two_stage_noise": _regular(
+        {"noise": [0.0, 0.1, 0.5, 1.0], "degree": [3, 4, 5, 6, 7]},
         "Label noise of random sign: network and tangent kernels on the same 2,500 points",
-        replicates="run",
-        agreement=_AGREEMENT,
-        shortened={"early": 1, "whole": False},
+        train=2500,
     ),
 }
