@@ -22,12 +22,11 @@ from shallow.data import hidden_index
 from shallow.experiments import Exact, Recipe, releases_gil
 from shallow.experiments.hidden_structure import polynomials
 from shallow.experiments.hidden_structure.polynomial_measures import fits
-from shallow.experiments.hidden_structure.polynomials import Problem, chosen, initial, problem
+from shallow.experiments.hidden_structure.polynomials import PATIENCE, Problem, chosen, initial, problem
 from shallow.kernels import interior_point, layered, machines, selection
 from shallow.kernels.machines import Machine
 from shallow.mlp import Stack
 from shallow.stats import stream
-from shallow.train import ensemble
 
 #: The author's values of C and gamma, number of folds, and half-width of the tube of his Gaussian machine.
 PENALTIES = tuple(10.0**k for k in range(-4, 3))
@@ -92,8 +91,11 @@ def compared(
     if unknown := set(learners) - set(MACHINES):
         raise ValueError(f"learners must be of {', '.join(MACHINES)}, got {', '.join(sorted(unknown))}")
     task = problem(case, degree, run, size=size)
-    start = initial(case, task.x.shape[1], chosen(case, degree, None, None, None).width, run)
-    last = _last(task, start, case, degree, run, mode, epochs) if {"network", "last"} & set(learners) else start
+    setting = chosen(case, degree, None, None, None)
+    last = start = initial(case, task.x.shape[1], setting.width, run)
+    if {"network", "last"} & set(learners):
+        rng = stream("hidden structure", case, "batches", run)
+        last = polynomials.fitted(task, start, setting, rng, mode=mode, epochs=epochs, patience=PATIENCE).last
     few = task._replace(rows={"train": task.rows["train"][:tuning]})
     fitted = task._replace(rows={"train": task.rows["train"][:points], "test": task.rows["test"]})
     layers = [2] if polynomials.MODES[mode].afterwards else None
@@ -108,17 +110,6 @@ def compared(
             choice = gaussian(few, run, penalties, gammas, TUBE if name == "gaussian" else 0.0)
         rows.append(evaluated(choice, fitted, run, cross_validated=cross_validated))
     return xr.concat(rows, "machine").assign_coords(machine=list(learners))
-
-
-def _last(task: Problem, start: Stack, case: str, degree: int, run: int, mode: str, epochs: int) -> Stack:
-    """The network after the training of :func:`shallow.experiments.hidden_structure.polynomials.network`."""
-    setting = chosen(case, degree, None, None, None)
-    train, validation = ((task.x[part], task.y[part]) for part in (task.rows["train"], task.rows["validation"]))
-    return ensemble.train(
-        start, *train, rngs=[stream("hidden structure", case, "batches", run)], loss="absolute", optimiser="adadelta",
-        rate=setting.rate, decay=setting.decay, epochs=epochs, batch=polynomials.BATCH, mode=mode,
-        warmup=0 if mode == "regular" else 1, validation=validation, patience=polynomials.PATIENCE,
-    ).last  # fmt: skip
 
 
 # Choosing C and gamma, and measuring the machine that was chosen.

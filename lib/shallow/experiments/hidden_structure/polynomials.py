@@ -173,10 +173,8 @@ def trained(
 
     warming = 0 if mode == "regular" else warmup
     total = epochs if whole else max(1, early - warming)
-    fit = ensemble.train(
-        start, task.x[task.rows["train"]], task.y[task.rows["train"]], rngs=[rng], loss="absolute",
-        optimiser=optimiser, rate=setting.rate, decay=setting.decay, epochs=total, batch=BATCH, mode=mode,
-        warmup=warming, validation=(task.x[validation], task.y[validation]), patience=patience,
+    fit = fitted(
+        task, start, setting, rng, optimiser=optimiser, epochs=total, mode=mode, warmup=warming, patience=patience,
         records=range(min(early, warming + total) + 1), measure=look,
     )  # fmt: skip
     found = path(fit, early)
@@ -194,6 +192,17 @@ def trained(
     }
     found = found.assign(end).merge(_fits(fit.last, task))
     return found.merge(kept(fit, task)) if keep else found
+
+
+def fitted(
+    task: Problem, start: Stack, setting: Setting, rng: np.random.Generator, *, optimiser: str = "adadelta", **options
+) -> ensemble.Fit:
+    """A network trained as in the document: absolute loss, batches of 32; `options` are of `ensemble.train`."""
+    train, validation = ((task.x[part], task.y[part]) for part in (task.rows["train"], task.rows["validation"]))
+    return ensemble.train(
+        start, *train, validation=validation, rngs=[rng], loss="absolute", optimiser=optimiser, rate=setting.rate,
+        decay=setting.decay, batch=BATCH, **options,
+    )  # fmt: skip
 
 
 def _fits(network: Stack, task: Problem) -> xr.Dataset:
