@@ -252,6 +252,15 @@ def test_bad_input_is_named(call, argument):
         call()
 
 
+@pytest.mark.parametrize("name", kernel_paths.RECORDS)
+def test_a_shortened_path_is_accepted(name):
+    """What verification recomputes, here of few points: the first machine and the first epoch."""
+    recipe = kernel_paths.RECORDS[name]
+    small = dict(points=80, chosen_on=40, penalties=(1.0,), size=400)
+    short = recipe.cell(recipe.axes["run"][0], **{**recipe.fixed, **recipe.shortened, **small})
+    assert short.moment.values.tolist() == [0] and short.epoch.values.tolist() == [0, 1]
+
+
 def test_every_record_can_be_shortened():
     """Recipes name parameters of their cells, so that sweeps and verification accept them."""
     import inspect
