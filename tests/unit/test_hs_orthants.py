@@ -17,6 +17,7 @@ CELLS = {
     "many_empty": lambda: sweeps.many_empty(0, 64, refilled=True, **SHORT),
     "sparse": lambda: sweeps.sparse(0, 1, 5, width=8, **SHORT),
     "crossed": lambda: sweeps.crossed(2, 1, 1, **SHORT),
+    "each": lambda: sweeps.each(5, 0, **SHORT),
 }
 
 
@@ -65,11 +66,11 @@ def test_cells_return_finite_measures(found, name):
 
 def test_which_orthants_are_empty(found):
     populated = {name: np.flatnonzero(~cell.populated).tolist() for name, cell in found.items()}
-    first = orthants.focus(0)
+    first = shells.empty_orthant(0)
     assert populated["author"] == [first] == shells.draw(0).empty.tolist()
     assert populated["neighbours"] == sorted([first, *shells.neighbours(first)])
     assert len(populated["many_empty"]) == 64 and first in populated["many_empty"]
-    assert populated["sparse"] == [] and populated["crossed"] == [sweeps.EMPTY[2]]
+    assert populated["sparse"] == [] and populated["crossed"] == [sweeps.EMPTY[2]] and populated["each"] == [5]
     assert found["crossed"].empty.values == pytest.approx(found["crossed"].accuracy[:, sweeps.EMPTY[2]].values)
 
 
@@ -78,7 +79,7 @@ def test_more_empty_orthants_come_on_top_of_fewer():
     empty = [np.flatnonzero(~sweeps.many_empty(3, k, **SHORT).populated).tolist() for k in (2, 4)]
     assert set(empty[0]) < set(empty[1])
     random = np.flatnonzero(~sweeps.fewer_neighbours(3, 3, "random", **SHORT).populated)
-    assert len(random) == 4 and orthants.focus(3) in random
+    assert len(random) == 4 and shells.empty_orthant(3) in random
     for k in (2, 16, 64):
         assert abs(round(12_700 / (128 - k)) * (128 - k) - 12_700) < 127
 
@@ -102,18 +103,18 @@ def test_recipes_fit_their_cells(found, name):
 
 
 def test_a_network_that_folds_by_construction(task):
-    found = orthants.measures(folded(), task, orthants.focus(0))
+    found = orthants.measures(folded(), task, shells.empty_orthant(0))
     assert float(found.quotient) < 1e-12 and float(found.correlation) == pytest.approx(1)
     assert float(found.empty) > 0.95 and float(found.worst) > 0.9
     assert float(found.match.min()) > 0.9 and float(found.spread) < 0.05
-    profiles = orthants.profiles(folded(), orthants.focus(0), 0)
+    profiles = orthants.profiles(folded(), shells.empty_orthant(0), 0)
     np.testing.assert_allclose(profiles, profiles[[0, 0, 0]])
     assert (np.diff(profiles[0]) > 0).all()
     assert orthants.isotonic(folded(), np.arange(128), 0) > 0.8
 
 
 def test_a_network_that_does_not_fold(task):
-    found = orthants.measures(unfolded(), task, orthants.focus(0))
+    found = orthants.measures(unfolded(), task, shells.empty_orthant(0))
     assert float(found.quotient) > 2 and float(found.match[0]) < 0.1
     assert float(found.empty) == pytest.approx(0.5, abs=0.1)
     assert orthants.isotonic(unfolded(), np.arange(128), 0) < 0.2
@@ -121,7 +122,7 @@ def test_a_network_that_does_not_fold(task):
 
 def test_constant_networks_have_no_correlation(task):
     constant = stacked([([np.zeros((3, 7)), np.zeros((1, 3))], [np.zeros(3), np.ones(1)])])
-    found = orthants.measures(constant, task, orthants.focus(0))
+    found = orthants.measures(constant, task, shells.empty_orthant(0))
     assert np.isnan(found.correlation) and np.isnan(found.quotient)
     assert np.isnan(orthants.isotonic(constant, np.arange(128), 0))
     assert found.empty == 0.5 and found.ones == 1
@@ -153,6 +154,7 @@ def test_kernels_on_few_points():
         (lambda: sweeps.sparse(0, 1, 101), "points"),
         (lambda: sweeps.sparse_rbf(0, -1), "points"),
         (lambda: sweeps.crossed(6, 0, 1), "data"),
+        (lambda: sweeps.each(128, 0), "left_out"),
         (lambda: sweeps.crossed(0, 0, 7), "depth"),
     ],
 )

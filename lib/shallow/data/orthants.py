@@ -76,11 +76,16 @@ def draw(seed: int | str, counts: np.ndarray | None = None) -> Task:
     Cost: 0.1 s in seven dimensions.
     """
     if counts is None:
-        counts = all_but(int(stream("orthants", seed, "empty").integers(2**DIMENSION)))
+        counts = all_but(empty_orthant(seed))
     points = sample(stream("orthants", seed, "points"), counts)
     train, validation = split(stream("orthants", seed, "split"), points)
     test = sample(stream("orthants", seed, "test"), np.full(len(counts), PER_CLASS))
     return Task(np.asarray(counts), train, validation, test)
+
+
+def empty_orthant(seed: int | str) -> int:
+    """The one orthant that :func:`draw` leaves empty unless it is given counts."""
+    return int(stream("orthants", seed, "empty").integers(2**DIMENSION))
 
 
 def all_but(empty: int | Sequence[int], *, per_class: int = PER_CLASS, dimension: int = DIMENSION) -> np.ndarray:

@@ -11,7 +11,6 @@ import numpy as np
 import xarray as xr
 
 from shallow.data import orthants as shells
-from shallow.experiments.hidden_structure.orthants import focus
 from shallow.mlp import Stack
 from shallow.stats import stream
 
@@ -56,7 +55,7 @@ def scores(values: Values, task: shells.Task, run: int, fitted: shells.Points) -
         `profile` (region, radius): fraction called class 1 at the radii of Figure 2, the same points in the empty
         orthant, a neighbour and a distant one.
     """
-    studied, line = focus(run), shells.profile(stream("orthants", run, "profile"))
+    studied, line = shells.empty_orthant(run), shells.profile(stream("orthants", run, "profile"))
     there = [shells.reflected(line, orthant).reshape(-1, line.shape[-1]) for orthant in shells.compared(studied)]
     parts = [fitted.x, task.validation.x, task.test.x, *there]
     x = np.concatenate(parts)

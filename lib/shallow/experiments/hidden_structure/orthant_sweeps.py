@@ -1,4 +1,7 @@
-"""The recorded networks on orthant shells: the document's, other sizes and rates, and other data; name -> recipe."""
+"""The recorded networks on orthant shells: the document's, other sizes and rates, and other data; name -> recipe.
+
+Further arguments of a cell, `options`, are those of :func:`shallow.experiments.hidden_structure.orthants.study`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from sklearn.svm import SVC
 
 from shallow.data import orthants as shells
 from shallow.experiments import Exact, Recipe, releases_gil
-from shallow.experiments.hidden_structure.orthants import AUTHORS, EPOCHS, author, document, focus, network, study
+from shallow.experiments.hidden_structure.orthants import AUTHORS, author, document, network, study
 from shallow.stats import stream
 
 ORTHANTS = 2**shells.DIMENSION
@@ -23,49 +26,44 @@ RBF_PER_CLASS, RBF_C, RBF_GAMMAS = 25, 100.0, (0.03, 0.3)
 
 
 @releases_gil
-def fewer_neighbours(run: int, removed: int, kind: str, *, epochs: int = EPOCHS, final: bool = True) -> xr.Dataset:
+def fewer_neighbours(run: int, removed: int, kind: str, **options) -> xr.Dataset:
     """The document's three layers where the focus and `removed` further orthants are empty.
 
     Args:
         kind: "neighbours" of the focus, or "random" ones of all, neighbours among them.
     """
-    first = focus(run)
+    first = shells.empty_orthant(run)
     pools = {"neighbours": shells.neighbours(first), "random": np.setdiff1d(np.arange(ORTHANTS), first)}
     if kind not in pools:
         raise ValueError(f"kind must be one of {', '.join(pools)}, got {kind!r}")
     _check("removed", removed, 0, shells.DIMENSION)
     further = stream("orthants", run, "removed", kind).permutation(pools[kind])[:removed]
-    return _three_layers(run, shells.all_but([first, *further]), epochs, final)
+    return _three_layers(run, first, shells.all_but([first, *further]), **options)
 
 
 @releases_gil
-def many_empty(
-    run: int, emptied: int, *, refilled: bool = False, epochs: int = EPOCHS, final: bool = True
-) -> xr.Dataset:
+def many_empty(run: int, emptied: int, *, refilled: bool = False, **options) -> xr.Dataset:
     """The document's three layers where `emptied` orthants are empty, the focus and others at random.
 
     Args:
         refilled: whether the others hold more points each, so that their total stays that of one empty orthant.
     """
     _check("emptied", emptied, 1, ORTHANTS - 1)
-    first = focus(run)
+    first = shells.empty_orthant(run)
     further = stream("orthants", run, "emptied").permutation(np.setdiff1d(np.arange(ORTHANTS), first))[: emptied - 1]
     per_class = round(shells.PER_CLASS * (ORTHANTS - 1) / (ORTHANTS - emptied)) if refilled else shells.PER_CLASS
-    return _three_layers(run, shells.all_but([first, *further], per_class=per_class), epochs, final)
+    return _three_layers(run, first, shells.all_but([first, *further], per_class=per_class), **options)
 
 
-def _three_layers(run: int, counts: np.ndarray, epochs: int, final: bool) -> xr.Dataset:
+def _three_layers(run: int, studied: int, counts: np.ndarray, **options) -> xr.Dataset:
     width, rate, decay = document(3)
-    task = shells.draw(run, counts)
-    return study(task, focus(run), run, 3, width, rate=rate, decay=decay, epochs=epochs, final=final)
+    return study(shells.draw(run, counts), studied, run, 3, width, rate=rate, decay=decay, **options)
 
 
 @releases_gil
-def sparse(
-    run: int, depth: int, points: int, *, width: int = 64, epochs: int = EPOCHS, final: bool = True
-) -> xr.Dataset:
+def sparse(run: int, depth: int, points: int, *, width: int = 64, **options) -> xr.Dataset:
     """A network where the focus has so many points of each class before the split, and all other orthants are full."""
-    return study(_with_few(run, points), focus(run), run, depth, width, epochs=epochs, final=final)
+    return study(_with_few(run, points), shells.empty_orthant(run), run, depth, width, **options)
 
 
 @releases_gil
@@ -77,7 +75,7 @@ def sparse_rbf(run: int, points: int, *, gammas: tuple[float, ...] = RBF_GAMMAS)
 
     Cost: 5080 points; seconds for each gamma.
     """
-    task, first = _with_few(run, points, RBF_PER_CLASS), focus(run)
+    task, first = _with_few(run, points, RBF_PER_CLASS), shells.empty_orthant(run)
     there, rest = task.test[task.test.orthant == first], task.validation[task.validation.orthant != first]
     machines = [SVC(C=RBF_C, gamma=gamma).fit(task.train.x, task.train.label) for gamma in gammas]
     return xr.Dataset(
@@ -91,13 +89,13 @@ def sparse_rbf(run: int, points: int, *, gammas: tuple[float, ...] = RBF_GAMMAS)
 
 def _with_few(run: int, points: int, per_class: int = shells.PER_CLASS) -> shells.Task:
     _check("points", points, 0, shells.PER_CLASS)
-    counts = shells.all_but(focus(run), per_class=per_class)
-    counts[focus(run)] = points
+    counts = shells.all_but(shells.empty_orthant(run), per_class=per_class)
+    counts[shells.empty_orthant(run)] = points
     return shells.draw(run, counts)
 
 
 @releases_gil
-def crossed(data: int, start: int, depth: int, *, epochs: int = EPOCHS, final: bool = True) -> xr.Dataset:
+def crossed(data: int, start: int, depth: int, **options) -> xr.Dataset:
     """The document's network of some depth on one of six data sets, whose empty orthants are those of :data:`EMPTY`.
 
     A start, initialisation and order of the batches, is the same for every data set.
@@ -105,7 +103,14 @@ def crossed(data: int, start: int, depth: int, *, epochs: int = EPOCHS, final: b
     _check("data", data, 0, len(EMPTY) - 1)
     width, rate, decay = document(depth)
     task = shells.draw(f"crossed {data}", shells.all_but(EMPTY[data]))
-    return study(task, EMPTY[data], start, depth, width, rate=rate, decay=decay, epochs=epochs, final=final)
+    return study(task, EMPTY[data], start, depth, width, rate=rate, decay=decay, **options)
+
+
+@releases_gil
+def each(left_out: int, run: int, **options) -> xr.Dataset:
+    """The document's three layers where the orthant `left_out` is empty, with the points and the start of a run."""
+    _check("left_out", left_out, 0, ORTHANTS - 1)
+    return _three_layers(run, left_out, shells.all_but(left_out), **options)
 
 
 def _check(name: str, value: int, least: int, most: int) -> None:
@@ -174,6 +179,12 @@ RECORDS: dict[str, Recipe] = {
         {},
         "Six data sets by six initialisations",
         replicates="start",
+    ),
+    "orthant_each": _recipe(
+        each,
+        {"left_out": list(range(ORTHANTS)), "run": [0]},
+        {},
+        "Every choice of the empty orthant, with the points and the initialisation of one run",
     ),
     "orthant_selection": _recipe(
         network,

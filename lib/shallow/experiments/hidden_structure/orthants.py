@@ -35,10 +35,10 @@ BETWEEN = 2100
 
 
 @releases_gil
-def author(run: int, depth: int, *, epochs: int = EPOCHS, final: bool = True) -> xr.Dataset:
+def author(run: int, depth: int, **options) -> xr.Dataset:
     """:func:`network` with the document's width, learning rate and weight decay (:data:`AUTHORS`): Tables 1 and 2."""
     width, rate, decay = document(depth)
-    return network(run, depth, width, rate=rate, decay=decay, epochs=epochs, final=final)
+    return network(run, depth, width, rate=rate, decay=decay, **options)
 
 
 def document(depth: int) -> tuple[int, float, float]:
@@ -49,27 +49,13 @@ def document(depth: int) -> tuple[int, float, float]:
 
 
 @releases_gil
-def network(
-    run: int,
-    depth: int,
-    width: int,
-    *,
-    rate: float = 1e-3,
-    decay: float = 0.0,
-    epochs: int = EPOCHS,
-    final: bool = True,
-) -> xr.Dataset:
-    """:func:`study` of one run with one empty orthant, by equal data for all networks of a run.
+def network(run: int, depth: int, width: int, **options) -> xr.Dataset:
+    """:func:`study` of one run with one empty orthant, on equal data for all networks of a run; `options` as there.
 
     Cost: 20 milliseconds per epoch of three layers of 64 units, a second for the measures.
     """
     task = shells.draw(run)
-    return study(task, focus(run), run, depth, width, rate=rate, decay=decay, epochs=epochs, final=final)
-
-
-def focus(run: int) -> int:
-    """The orthant that :func:`shallow.data.orthants.draw` leaves empty."""
-    return int(stream("orthants", run, "empty").integers(2**shells.DIMENSION))
+    return study(task, int(task.empty[0]), run, depth, width, **options)
 
 
 def study(
@@ -79,10 +65,9 @@ def study(
     depth: int,
     width: int,
     *,
-    rate: float = 1e-3,
-    decay: float = 0.0,
     epochs: int = EPOCHS,
     final: bool = True,
+    **optimiser: float,
 ) -> xr.Dataset:
     """Train one network and measure it.
 
@@ -91,8 +76,8 @@ def study(
         studied: the focus.
         start: names initialisation, order of the batches, and the points of the profiles.
         depth, width: hidden layers and units in each.
-        rate, decay: Adam's learning rate and weight decay.
         epochs: at most so many.
+        optimiser: rate and decay of :func:`trained`.
         final: otherwise only the untrained network and the first losses are given, for comparisons of cells.
 
     Returns:
@@ -107,7 +92,7 @@ def study(
     """
     if final and epochs < SELECTION:
         raise ValueError(f"epochs must be at least {SELECTION} for the measures of the end, got {epochs}")
-    initial, fit = trained(task, start, depth, width, rate=rate, decay=decay, epochs=epochs)
+    initial, fit = trained(task, start, depth, width, epochs=epochs, **optimiser)
     shown = [epoch for epoch in SHOWN if epoch <= epochs]
     losses = {
         name: ("epoch", [curve[0, e - 1] if e <= curve.shape[1] else np.nan for e in shown])
@@ -139,7 +124,11 @@ def trained(
     decay: float = 0.0,
     epochs: int = EPOCHS,
 ) -> tuple[Stack, ensemble.Fit]:
-    """The initial network, in float32, and its training by the document's protocol; arguments as for :func:`study`.
+    """The initial network, in float32, and its training by the document's protocol.
+
+    Args:
+        task, start, depth, width, epochs: as for :func:`study`.
+        rate, decay: Adam's learning rate and weight decay.
 
     Raises ValueError for bad parameters.
     """
@@ -182,7 +171,7 @@ def neighbours_before(run: int) -> xr.Dataset:
     Cost: half a second.
     """
     task = shells.draw(run)
-    there = task.test[task.test.orthant == focus(run)]
+    there = task.test[task.test.orthant == task.empty[0]]
     starts = [untrained(run, depth, width) for depth, (width, *_) in AUTHORS.items()]
     match = [_match(lambda x: x, there, task), *(_match(lambda x, s=s: s.features(x)[0], there, task) for s in starts)]
     return xr.Dataset({"match": (("depth", "label"), match)}, {"depth": [0, *AUTHORS], "label": [0, 1]})
