@@ -32,7 +32,7 @@ CELLS = {
         ),
         {"epoch": 3, "region": 3, "radius": 21},
     ),
-    "linear": (lambda: orthant_kernels.linear(0, points=1), {"C": 10, "region": 3, "radius": 21}),
+    "linear": (lambda: orthant_kernels.linear(0, points=1, author=True), {"C": 10, "region": 3, "radius": 21}),
     "machines on polynomials": (
         lambda: polynomial_machines.compared(0, 3, **POLYNOMIAL),
         {"machine": 5, "part": 2, "range": 3},
@@ -40,6 +40,12 @@ CELLS = {
     "frozen": (
         lambda: polynomial_machines.compared(
             1, 6, mode="reinit", learners=("initial", "last"), cross_validated=False, **POLYNOMIAL
+        ),
+        {"machine": 2, "part": 2, "range": 3},
+    ),
+    "same points": (
+        lambda: polynomial_machines.compared(
+            1, 4, learners=("network", "last"), same_points=True, cross_validated=False, **POLYNOMIAL
         ),
         {"machine": 2, "part": 2, "range": 3},
     ),
@@ -72,6 +78,19 @@ def test_shortened_cells_give_a_part_of_the_whole():
     whole = polynomial_machines.compared(0, 3, **POLYNOMIAL)
     part = polynomial_machines.compared(0, 3, **(POLYNOMIAL | {"learners": ("initial",)}))
     assert part.identical(whole.sel(machine=["initial"]))
+
+
+def test_with_the_same_points_the_network_does_not_see_the_others():
+    """With all points for the machines there is no difference, with 200 of 1,600 there is, for the network alone."""
+    options = POLYNOMIAL | {"learners": ("network", "initial"), "cross_validated": False}
+    alone, among = (polynomial_machines.compared(0, 3, same_points=same, **options) for same in (True, False))
+    assert alone.sel(machine="initial").identical(among.sel(machine="initial"))
+    assert not np.isclose(
+        alone.mse.sel(machine="network", part="test"), among.mse.sel(machine="network", part="test")
+    ).any()
+    options |= {"points": 1600, "learners": ("network",)}
+    alone, among = (polynomial_machines.compared(0, 3, same_points=same, **options) for same in (True, False))
+    assert alone.identical(among)
 
 
 def test_scores_tell_the_folded_radius_from_a_half_space():

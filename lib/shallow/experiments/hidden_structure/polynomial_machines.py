@@ -61,6 +61,7 @@ def compared(
     mode: str = "regular",
     learners: Sequence[str] = MACHINES,
     points: int = POINTS,
+    same_points: bool = False,
     tuning: int = TUNING,
     cross_validated: bool = True,
     penalties: Sequence[float] = PENALTIES,
@@ -75,6 +76,7 @@ def compared(
             features alone.
         learners: names of :data:`MACHINES`: the network; machines with the absolute error on the tangent kernel of the
             untrained and of the last network; Gaussian ones with a tube of 0.1 and with the absolute error.
+        same_points: whether the network is trained on these points alone, too; else on all.
         cross_validated: whether the machines are cross-validated on all points.
 
     Returns:
@@ -91,6 +93,8 @@ def compared(
     if unknown := set(learners) - set(MACHINES):
         raise ValueError(f"learners must be of {', '.join(MACHINES)}, got {', '.join(sorted(unknown))}")
     task = problem(case, degree, run, size=size)
+    if same_points:
+        task = task._replace(rows=task.rows | {"train": task.rows["train"][:points]})
     setting = chosen(case, degree, None, None, None)
     last = start = initial(case, task.x.shape[1], setting.width, run)
     if {"network", "last"} & set(learners):
@@ -262,6 +266,14 @@ RECORDS: dict[str, Recipe] = {
         {},
         "Networks, tangent machines and Gaussian machines on independent inputs, 2,500 points",
         shortened=UNTRAINED,
+        **RULE,
+    ),
+    "machines_same_points": Recipe(
+        compared,
+        {"degree": [3, 4, 5, 6, 7, 8, 9], "run": list(range(5))},
+        {"learners": ("network", "last"), "same_points": True, "cross_validated": False},
+        "Networks and their tangent machines on the same 2,500 points",
+        shortened={"learners": ("network",)},
         **RULE,
     ),
     "machines_correlated": Recipe(
