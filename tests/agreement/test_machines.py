@@ -77,6 +77,20 @@ def test_squared_hinge_fulfils_its_optimality_conditions(factor, C):
     assert not machine.convergence.stopped and abs(machine.convergence.gap) <= tolerance
 
 
+def test_a_path_of_penalties_is_the_machine_of_each():
+    """Also where most points have ended at the margin, which takes hundreds of systems from a cold start."""
+    penalties = 10.0 ** np.arange(-4, 9)
+    path = machines.squared_hinge_path(K, LABELS, penalties, tolerance=1e-10)
+    for C, machine in zip(penalties, path, strict=True):
+        alone = machines.squared_hinge(K, LABELS, C, tolerance=1e-10)
+        assert machine.values(K) == pytest.approx(alone.values(K), abs=1e-6)
+    systems = [machine.convergence.iterations for machine in path]
+    assert systems == sorted(systems) and systems[-1] < 100
+    few = machines.squared_hinge_path(K, LABELS, penalties, max_iter=systems[5])
+    assert not few[5].convergence.stopped and few[-1].convergence.stopped
+    assert np.abs(few[-1].values(K) - path[-1].values(K)).max() > 1e-3
+
+
 def test_a_problem_beyond_the_reach_of_float64_says_so():
     ended = machines.squared_hinge(1e4 * K, LABELS, 1e8).convergence
     assert ended.stopped and abs(ended.gap) > 1e-6

@@ -19,7 +19,7 @@ import numba
 import numpy as np
 from scipy import linalg
 
-from shallow.kernels.machines import Convergence, Machine, _checked, _positive
+from shallow.kernels.machines import Convergence, Machine, check_positive, checked_targets, relative_gap
 
 # Sums of products may be taken in any order: four times the speed.
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
@@ -91,8 +91,8 @@ def squared_hinge(
     Cost: O(n r) per pass; points with $\alpha_i = 0$ and a gradient that keeps them there are left out.
     """
     z = points.features.astype(np.float32)
-    _, y = _checked(np.eye(len(z)), y, C, labels=True)
-    _positive(tolerance=tolerance)
+    y = checked_targets(y, len(z), C, labels=True)
+    check_positive(tolerance=tolerance)
     limits = [int(limit) for limit in passes]
     if not limits or limits[0] < 1 or limits != sorted(set(limits)):
         raise ValueError(f"passes must be ascending positive integers, got {passes}")
@@ -151,5 +151,5 @@ def _machine(points: Reduced, y: np.ndarray, C: float, alpha: np.ndarray, done: 
     slack = np.maximum(0, 1 - y * (points.features @ w[:-1] + w[-1]))
     objective = w @ w / 2 + C * slack @ slack
     dual = alpha.sum() - w @ w / 2 - alpha @ alpha / (4 * C)
-    ended = Convergence(done, stopped, float(objective), float((objective - dual) / objective))
+    ended = Convergence(done, stopped, float(objective), relative_gap(objective, dual))
     return Machine(points.coefficients(w[:-1]), float(w[-1]), ended)

@@ -92,39 +92,21 @@ def _block(left: Factors, right: Factors, rows: slice, columns: slice, scratch: 
     return total.cpu().numpy()
 
 
-def diagonal(
-    weights: Sequence[Array],
-    biases: Sequence[Array],
-    x: Array,
-    *,
-    output: str = "logit",
-    trainable: Collection[int] | None = None,
-    dtype: torch.dtype = torch.float64,
-    device: str | torch.device = "cpu",
-) -> np.ndarray:
-    r"""$K(x_i, x_i) = |\nabla_\theta f(x_i)|^2$, shape (n,), with the arguments of :func:`ntk`.  Cost: one pass."""
-    factors = _factors(weights, biases, x, "x", output, trainable, dtype, device)
-    return sum((delta**2).sum(dim=1) * (h**2).sum(dim=1) for delta, h in factors).cpu().numpy()
+def diagonal(weights: Sequence[Array], biases: Sequence[Array], x: Array, *, output: str = "logit") -> np.ndarray:
+    r"""$K(x_i, x_i) = |\nabla_\theta f(x_i)|^2$ in float64, shape (n,); arguments of :func:`ntk`.  Cost: one pass."""
+    factors = _factors(weights, biases, x, "x", output)
+    return sum((delta**2).sum(dim=1) * (h**2).sum(dim=1) for delta, h in factors).numpy()
 
 
-def jacobian(
-    weights: Sequence[Array],
-    biases: Sequence[Array],
-    x: Array,
-    *,
-    output: str = "logit",
-    trainable: Collection[int] | None = None,
-    dtype: torch.dtype = torch.float64,
-    device: str | torch.device = "cpu",
-) -> np.ndarray:
-    r"""The gradients $\nabla_\theta f(x_i)$ as rows, shape (n, P), with the arguments of :func:`ntk`.
+def jacobian(weights: Sequence[Array], biases: Sequence[Array], x: Array, *, output: str = "logit") -> np.ndarray:
+    r"""The gradients $\nabla_\theta f(x_i)$ as rows in float64, shape (n, P), with the arguments of :func:`ntk`.
 
     The columns are those of W_1, row by row, then b_1, W_2, and so on: the order of PyTorch.  For what a kernel cannot
     tell, such as the standardisation of features; a kernel never needs it.  Cost and memory: O(n P).
     """
-    factors = _factors(weights, biases, x, "x", output, trainable, dtype, device)
+    factors = _factors(weights, biases, x, "x", output)
     parts = [(torch.einsum("no,ni->noi", delta, h[:, :-1]).flatten(1), delta) for delta, h in factors]
-    return torch.cat([part for pair in parts for part in pair], dim=1).cpu().numpy()
+    return torch.cat([part for pair in parts for part in pair], dim=1).numpy()
 
 
 def conjugate(
@@ -155,9 +137,9 @@ def _factors(
     x: Array,
     name: str,
     output: str,
-    trainable: Collection[int] | None,
-    dtype: torch.dtype,
-    device: str | torch.device,
+    trainable: Collection[int] | None = None,
+    dtype: torch.dtype = torch.float64,
+    device: str | torch.device = "cpu",
 ) -> Factors:
     r"""$\delta_l$, shape (n, m_l), and $(h_{l-1}, 1)$, shape (n, m_{l-1} + 1), of the trainable layers."""
     weights, biases, x = _checked(weights, biases, x, name, dtype, device)

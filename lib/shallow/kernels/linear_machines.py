@@ -8,31 +8,10 @@ a limit of passes.  Solved to the end they are :func:`shallow.kernels.machines.s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from sklearn.svm import LinearSVC, LinearSVR
 
-from shallow.kernels.machines import Convergence, fit_quietly
-
-
-@dataclass(frozen=True)
-class LinearMachine:
-    r"""$f(x) = w \cdot \phi(x) + b$.
-
-    Attributes:
-        weights: w, shape (P,).
-        intercept: b.
-        convergence: how the solver ended.
-    """
-
-    weights: np.ndarray
-    intercept: float
-    convergence: Convergence
-
-    def values(self, features: np.ndarray) -> np.ndarray:
-        """f at points with features of shape (n', P); shape (n',)."""
-        return features @ self.weights + self.intercept
+from shallow.kernels.machines import Convergence, Machine, checked_targets, fit_quietly, relative_gap
 
 
 def squared_hinge(
@@ -44,7 +23,7 @@ def squared_hinge(
     dual: bool = True,
     max_iter: int = 1000,
     tolerance: float = 1e-4,
-) -> LinearMachine:
+) -> Machine:
     r"""LinearSVC: $\tfrac12 (|w|^2 + b^2) + C \sum_i \max(0, 1 - y_i f(x_i))^2$.
 
     Args:
@@ -61,9 +40,7 @@ def squared_hinge(
     minimum.
     Cost: O(n P) per pass.
     """
-    features, y = _checked(features, y, C)
-    if not np.array_equal(np.unique(y), [-1, 1]):
-        raise ValueError(f"y must hold both labels -1 and 1 and nothing else, got {np.unique(y)[:5]}")
+    features, y = _checked(features, y, C, labels=True)
     solver = LinearSVC(C=C, dual=dual, max_iter=max_iter, tol=tolerance, random_state=_seed(rng))
     fit_quietly(solver, features, y)
     w, b = solver.coef_[0], float(solver.intercept_[0])
@@ -72,7 +49,7 @@ def squared_hinge(
     signed = slack * y
     curvature = ((features.T @ signed) ** 2).sum() + signed.sum() ** 2 + slack @ slack / (2 * C)
     dual_value = slack.sum() ** 2 / (2 * curvature) if slack.any() else 0.0
-    return LinearMachine(w, b, _ended(solver, objective, (objective - dual_value) / objective))
+    return Machine(w, b, _ended(solver, objective, relative_gap(objective, dual_value)))
 
 
 def absolute_error(
@@ -83,17 +60,17 @@ def absolute_error(
     *,
     max_iter: int = 1000,
     tolerance: float = 1e-4,
-) -> LinearMachine:
+) -> Machine:
     r"""LinearSVR with epsilon = 0: $\tfrac12 (|w|^2 + b^2) + C \sum_i |y_i - f(x_i)|$; arguments of the classifier.
 
     It has the dual form only, and gives no point of the dual: compare its objective with that of the kernel machine.
     """
-    features, y = _checked(features, y, C)
+    features, y = _checked(features, y, C, labels=False)
     solver = LinearSVR(C=C, max_iter=max_iter, tol=tolerance, random_state=_seed(rng))
     fit_quietly(solver, features, y)
     w, b = solver.coef_, float(solver.intercept_[0])
     objective = float((w @ w + b * b) / 2 + C * np.abs(y - features @ w - b).sum())
-    return LinearMachine(w, b, _ended(solver, objective, float("nan")))
+    return Machine(w, b, _ended(solver, objective, float("nan")))
 
 
 def _ended(solver: LinearSVC | LinearSVR, objective: float, gap: float) -> Convergence:
@@ -105,12 +82,8 @@ def _seed(rng: np.random.Generator) -> int:
     return int(rng.integers(2**31))
 
 
-def _checked(features: np.ndarray, y: np.ndarray, C: float) -> tuple[np.ndarray, np.ndarray]:
-    features, y = np.asarray(features, dtype=np.float64), np.asarray(y, dtype=np.float64)
+def _checked(features: np.ndarray, y: np.ndarray, C: float, *, labels: bool) -> tuple[np.ndarray, np.ndarray]:
+    features = np.asarray(features, dtype=np.float64)
     if features.ndim != 2 or not features.size or not np.isfinite(features).all():
         raise ValueError(f"features must be a finite matrix that is not empty, got shape {features.shape}")
-    if y.shape != (len(features),) or not np.isfinite(y).all():
-        raise ValueError(f"y must be finite of shape ({len(features)},), got shape {y.shape}")
-    if not (np.isfinite(C) and C > 0):
-        raise ValueError(f"C must be positive and finite, got {C}")
-    return features, y
+    return features, checked_targets(y, len(features), C, labels=labels)

@@ -19,6 +19,7 @@ is SVR on K, not LinearSVR.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,8 +35,8 @@ class Convergence:
     """How a solver ended.
 
     Attributes:
-        iterations: by the solver's own count: systems solved by :func:`squared_hinge`, pairs of coefficients changed by
-            libsvm, passes over the points by liblinear.
+        iterations: by the solver's own count: systems that :func:`squared_hinge_path` has solved so far, pairs of
+            coefficients changed by libsvm, passes over the points by liblinear.
         stopped: whether it ended because they ran out.
         objective: the minimised quantity at the solution.
         gap: relative duality gap (objective - dual) / objective, at least the relative excess of the objective over its
@@ -50,10 +51,10 @@ class Convergence:
 
 @dataclass(frozen=True)
 class Machine:
-    r"""$f(x) = \sum_i \beta_i K(x, x_i) + b$.
+    r"""$f(x) = \sum_i \beta_i K(x, x_i) + b$; of a linear machine $f(x) = w \cdot \phi(x) + b$.
 
     Attributes:
-        coefficients: beta, shape (n,).
+        coefficients: beta, shape (n,); of a linear machine w, one weight for each feature.
         intercept: b; with a penalised intercept the sum of beta.
         convergence: how the solver ended.
     """
@@ -63,45 +64,73 @@ class Machine:
     convergence: Convergence
 
     def values(self, kernel: np.ndarray) -> np.ndarray:
-        """f at n' points from K of these with the n points of the fit, shape (n', n); shape (n',)."""
+        """f at n' points from K of these with the n points of the fit, or from their features, (n', n); shape (n',)."""
         return kernel @ self.coefficients + self.intercept
 
 
 def squared_hinge(
-    kernel: np.ndarray, y: np.ndarray, C: float, *, tolerance: float = 1e-6, max_iter: int = 100
+    kernel: np.ndarray, y: np.ndarray, C: float, *, tolerance: float = 1e-6, max_iter: int = 300
 ) -> Machine:
-    r"""Classifier with squared hinge loss and penalised intercept, the problem of LinearSVC, solved to rounding.
+    """The machine of one C, at the end of :func:`squared_hinge_path` from C where all points are within the margin."""
+    kernel, y = checked(kernel, y, C, labels=True)
+    weak = 1 / max(np.trace(kernel) / len(y), 1e-300)
+    decades = int(np.clip(np.ceil(np.log10(C / weak)), 0, 20))
+    penalties = C * 10.0 ** np.arange(-decades, 1)
+    return squared_hinge_path(kernel, y, penalties, tolerance=tolerance, max_iter=max_iter)[-1]
+
+
+def squared_hinge_path(
+    kernel: np.ndarray, y: np.ndarray, penalties: Sequence[float], *, tolerance: float = 1e-6, max_iter: int = 300
+) -> list[Machine]:
+    r"""Classifiers with squared hinge loss and penalised intercept, the problem of LinearSVC, solved to rounding.
 
     Newton's method on the piecewise quadratic objective: with $S = \{i : y_i f(x_i) < 1\}$ it moves towards the beta
-    with $(K_{SS} + 1 + I/(2C)) \beta_S = y_S$ and zeros elsewhere, exactly as far as the objective falls.
+    with $(K_{SS} + 1 + I/(2C)) \beta_S = y_S$ and zeros elsewhere, exactly as far as the objective falls, and ends with
+    a full step that leaves S as it was.  Each C starts from the solution of the one before, for large C the difference
+    between a few systems and hundreds.
 
     Args:
         kernel: K of the n points, shape (n, n), symmetric and positive semidefinite.
         y: labels -1 and 1, shape (n,), both present.
-        C: weight of the loss, positive.
-        tolerance: relative duality gap at which it ends; rounding leaves about 1e-16 C times the eigenvalues of K.
-        max_iter: largest number of systems.
+        penalties: values of C, weight of the loss, positive and ascending, better not more than a decade apart.
+        tolerance: relative duality gap at which it ends as well, and above which a machine counts as stopped; rounding
+            leaves about 1e-16 C times the eigenvalues of K.
+        max_iter: largest number of systems of the whole path.
 
     Raises:
         ValueError: for bad input, or where the kernel has negative eigenvalues below -1/(2C): compute it in float64.
 
-    Cost: $|S|^3/3$ operations per system, 5 to 20 systems, more for large C.
+    Cost: $|S|^3/3$ operations per system, a few systems for each C.
     """
-    kernel, y = _checked(kernel, y, C, labels=True)
-    _positive(tolerance=tolerance, max_iter=max_iter)
+    kernel, y = checked(kernel, y, penalties[0] if len(penalties) else np.nan, labels=True)
+    if not (np.isfinite(penalties).all() and (np.diff(penalties) > 0).all()):
+        raise ValueError(f"penalties must be finite and ascending, got {list(penalties)}")
+    check_positive(tolerance=tolerance, max_iter=max_iter)
     beta, slack = np.zeros(len(y)), np.ones(len(y))  # slack = 1 - y f, kept because f would lose it for large C
-    gap, iterations = np.inf, 0
-    while abs(gap) > tolerance and iterations < max_iter:
-        target, slack_there = _newton(kernel, y, C, slack > 0)
-        change, along = target - beta, slack_there - slack
-        step = _exact_step(C, -(beta * y) @ along, -(change * y) @ along, slack, along)
-        beta, slack = beta + step * change, slack + step * along
-        objective = beta @ (y * (1 - slack)) / 2 + C * (np.maximum(0, slack) ** 2).sum()
-        feasible = y * np.maximum(y * beta, 0)
-        norm = feasible @ (kernel @ feasible) + feasible.sum() ** 2
-        gap = _gap(objective, y @ feasible - norm / 2 - feasible @ feasible / (4 * C))
-        iterations += 1
-    return Machine(beta, float(beta.sum()), Convergence(iterations, abs(gap) > tolerance, float(objective), gap))
+    iterations, found = 0, []
+    for C in penalties:
+        objective, gap = _ended(kernel, y, C, beta, slack)
+        settled = False
+        while not settled and abs(gap) > tolerance and iterations < max_iter:
+            inside = slack > 0
+            target, slack_there = _newton(kernel, y, C, inside)
+            change, along = target - beta, slack_there - slack
+            step = _exact_step(C, -(beta * y) @ along, -(change * y) @ along, slack, along)
+            beta, slack = beta + step * change, slack + step * along
+            settled = step == 1 and np.array_equal(slack > 0, inside)
+            objective, gap = _ended(kernel, y, C, beta, slack)
+            iterations += 1
+        ended = Convergence(iterations, abs(gap) > tolerance, objective, gap)
+        found.append(Machine(beta, float(beta.sum()), ended))
+    return found
+
+
+def _ended(kernel: np.ndarray, y: np.ndarray, C: float, beta: np.ndarray, slack: np.ndarray) -> tuple[float, float]:
+    """Objective and relative duality gap."""
+    objective = float(beta @ (y * (1 - slack)) / 2 + C * (np.maximum(0, slack) ** 2).sum())
+    feasible = y * np.maximum(y * beta, 0)
+    norm = feasible @ (kernel @ feasible) + feasible.sum() ** 2
+    return objective, relative_gap(objective, y @ feasible - norm / 2 - feasible @ feasible / (4 * C))
 
 
 def _newton(kernel: np.ndarray, y: np.ndarray, C: float, violated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -141,7 +170,7 @@ def hinge(
     max_iter: int = -1,
 ) -> Machine:
     """Classifier with hinge loss by scikit-learn's SVC; the arguments of :func:`epsilon_insensitive`, y of -1 and 1."""
-    kernel, y = _checked(kernel, y, C, labels=True)
+    kernel, y = checked(kernel, y, C, labels=True)
     solver = SVC(kernel="precomputed", C=C, tol=tolerance, max_iter=max_iter)
     return _by_libsvm(solver, kernel, y, intercept, lambda f: np.maximum(0, 1 - y * f))
 
@@ -173,7 +202,7 @@ def epsilon_insensitive(
 
     Cost: O(n) per iteration, of which it takes from about n to several hundred n, more for large C.
     """
-    kernel, y = _checked(kernel, y, C, labels=False)
+    kernel, y = checked(kernel, y, C, labels=False)
     if not (np.isfinite(epsilon) and epsilon >= 0):
         raise ValueError(f"epsilon must be finite and not negative, got {epsilon}")
     solver = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=tolerance, max_iter=max_iter)
@@ -196,7 +225,7 @@ def _by_libsvm(solver, kernel: np.ndarray, y: np.ndarray, intercept: str, loss, 
     free = float(solver.intercept_[0]) if intercept == "free" else 0.0
     f = kernel @ beta
     objective = beta @ f / 2 + C * loss(f + free).sum()
-    gap = _gap(objective, y @ beta - beta @ f / 2 - epsilon * np.abs(beta).sum())
+    gap = relative_gap(objective, y @ beta - beta @ f / 2 - epsilon * np.abs(beta).sum())
     ended = Convergence(int(np.sum(solver.n_iter_)), bool(solver.fit_status_), float(objective), gap)
     return Machine(beta, free if intercept == "free" else float(beta.sum()), ended)
 
@@ -208,24 +237,35 @@ def fit_quietly(solver, points: np.ndarray, targets: np.ndarray) -> None:
         solver.fit(points, targets)
 
 
-def _gap(objective: float, dual: float) -> float:
+# What the solvers of the package share.
+
+
+def relative_gap(objective: float, dual: float) -> float:
+    """(objective - dual) / objective, 0 for an objective of 0."""
     return float((objective - dual) / objective) if objective > 0 else 0.0
 
 
-def _positive(**numbers: float) -> None:
+def check_positive(**numbers: float) -> None:
+    """ValueError that names the first number that is not positive and finite."""
     for name, number in numbers.items():
         if not (np.isfinite(number) and number > 0):
             raise ValueError(f"{name} must be positive and finite, got {number}")
 
 
-def _checked(kernel: np.ndarray, y: np.ndarray, C: float, labels: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Kernel and targets in float64."""
-    kernel, y = np.asarray(kernel, dtype=np.float64), np.asarray(y, dtype=np.float64)
+def checked(kernel: np.ndarray, y: np.ndarray, C: float, *, labels: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Kernel (n, n) and targets (n,) in float64; ValueError for what is no problem of a machine."""
+    kernel = np.asarray(kernel, dtype=np.float64)
     if kernel.ndim != 2 or len(kernel) != kernel.shape[1] or not len(kernel) or not np.isfinite(kernel).all():
         raise ValueError(f"kernel must be a finite square matrix, got shape {kernel.shape}")
-    if y.shape != (len(kernel),) or not np.isfinite(y).all():
-        raise ValueError(f"y must be finite of shape ({len(kernel)},), got shape {y.shape}")
+    return kernel, checked_targets(y, len(kernel), C, labels=labels)
+
+
+def checked_targets(y: np.ndarray, n: int, C: float, *, labels: bool) -> np.ndarray:
+    """Targets of n points in float64; ValueError unless finite, with `labels` both -1 and 1, and C positive."""
+    y = np.asarray(y, dtype=np.float64)
+    if y.shape != (n,) or not np.isfinite(y).all():
+        raise ValueError(f"y must be finite of shape ({n},), got shape {y.shape}")
     if labels and not np.array_equal(np.unique(y), [-1, 1]):
         raise ValueError(f"y must hold both labels -1 and 1 and nothing else, got {np.unique(y)[:5]}")
-    _positive(C=C)
-    return kernel, y
+    check_positive(C=C)
+    return y

@@ -32,7 +32,6 @@ PENALTIES = tuple(10.0**k for k in range(-4, 5))
 #: C of the converged form, as far as rounding of the kernel allows.
 WIDE = tuple(10.0**k for k in range(-8, 9))
 VALIDATION = 2000  # points that choose C
-SYSTEMS = 300  # of Newton's method at most
 SCALINGS = ("raw", "unit", "cosine", "standardised")
 END = -1  # stands for the last epoch
 
@@ -126,8 +125,8 @@ def solvers(
         reduced = _reduced(gram, C)
         rng = stream("orthants", run, "primal", depth, C)
         primal = linear_machines.squared_hinge(reduced.features, labels(fitted), C, rng, dual=False)
-        pivots, coefficients = fitted.x[reduced.pivots], reduced.coefficients(primal.weights)
-        newton = machines.squared_hinge(gram, labels(fitted), C, max_iter=SYSTEMS)
+        pivots, coefficients = fitted.x[reduced.pivots], reduced.coefficients(primal.coefficients)
+        newton = machines.squared_hinge(gram, labels(fitted), C)
         of_form = {
             "primal": (lambda x, z=pivots, c=coefficients, b=primal.intercept: kernel(x, z) @ c + b, primal),
             "kernel": (_values(kernel, newton, fitted.x), newton),
@@ -282,18 +281,18 @@ def tuned(
     r"""The solved machine with the C of the smallest error on 2,000 validation points, of fits at fewer points.
 
     C is left out where rounding of the kernel is not small beside 1/(2C), that is unless its trace is below
-    $10^{13}/C$, and where the smaller fit does not converge: beyond a hard margin larger C change nothing but the
-    condition.  Returns :func:`scores`, `penalty` and `gap`.
+    $10^{13}/C$, and where the smaller fit does not converge.  Returns :func:`scores`, `penalty`, and `gap`, the
+    relative duality gap of the machine.
     """
     small, held = subset(fitted, tuning), task.validation[:VALIDATION]
-    gram, y = kernel(np.concatenate([small.x, held.x])), np.concatenate([labels(small), labels(held)])
-    within = [C for C in penalties if C * np.trace(gram) * len(fitted) / len(gram) < 1e13]
+    gram, across = kernel(small.x), kernel(held.x, small.x)
+    within = [C for C in penalties if C * np.trace(gram) * len(fitted) / len(small) < 1e13]
     if not within:
         raise ValueError(f"penalties must hold a value small enough for the kernel, got {list(penalties)}")
-    split = tuple(np.split(np.arange(len(y)), [len(small)]))
-    path = selection.path(gram, y, within, [split], fit=machines.squared_hinge, error=selection.misclassified)
-    C = within[int(np.argmin(np.where(path.stopped, np.inf, path.errors)))]
-    machine = machines.squared_hinge(kernel(fitted.x), labels(fitted), C, max_iter=SYSTEMS)
+    fits = machines.squared_hinge_path(gram, labels(small), within)
+    errors = [selection.misclassified(fit.values(across), labels(held)) for fit in fits]
+    C = within[int(np.argmin(np.where([fit.convergence.stopped for fit in fits], np.inf, errors)))]
+    machine = machines.squared_hinge(kernel(fitted.x), labels(fitted), C)
     measured = scores(_values(kernel, machine, fitted.x), task, run, fitted)
     return measured.assign(penalty=C, gap=machine.convergence.gap)
 
