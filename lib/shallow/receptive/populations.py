@@ -1,0 +1,180 @@
+r"""Populations of neurons by the sign of their bias, and how the fields of one population tile the ring.
+
+Two fields are copies of one another up to a shift s and a sign if their largest absolute circular cross-correlation
+
+.. math:: \rho(u, v) = \max_s \Bigl|\sum_x u_x v_{x - s}\Bigr| \Big/ \|u\| \|v\|
+
+is 1.  It is at most the cosine of the amplitude spectra, $\sum_k |\hat u_k| |\hat v_k| / \|u\|\|v\|$: fields with one
+spectrum and different phases have a high cosine and a low $\rho$.  Neither is near 0 for white noise, with which a
+value has to be compared.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shallow.receptive.fields import centre, checked
+
+#: Biases of this modulus or less belong to neither population.
+DEAD_ZONE = 1e-3
+
+
+class Balance(NamedTuple):
+    """Numbers of neurons with a negative, a vanishing and a positive bias, each of shape (...)."""
+
+    minus: np.ndarray
+    none: np.ndarray
+    plus: np.ndarray
+
+    @property
+    def share(self) -> np.ndarray:
+        """Share of the positive population among all neurons, shape (...)."""
+        return self.plus / (self.minus + self.none + self.plus)
+
+    @property
+    def offset(self) -> np.ndarray:
+        r"""$(p_+ - p_-)/2$, shape (...): the constant part of the output of an erf network with these shares.
+
+        Of the two terms of a pair of fields of either sign, $\sigma(b + |h|) + \sigma(b - |h|)$, one is saturated at
+        the sign of b.  With no output bias, the shares alone set the sum of these constants.
+        """
+        return (self.plus - self.minus) / (2 * (self.minus + self.none + self.plus))
+
+
+def population(b: np.ndarray, dead_zone: float = DEAD_ZONE) -> np.ndarray:
+    """-1 or +1, the sign of each bias, and 0 inside the dead zone; integers of the shape of b."""
+    b = np.asarray(b, dtype=np.float64)
+    if not np.isfinite(b).all():
+        raise ValueError("b must be finite biases, got others")
+    if not dead_zone >= 0:
+        raise ValueError(f"dead_zone must not be negative, got {dead_zone}")
+    return np.where(np.abs(b) > dead_zone, np.sign(b), 0).astype(int)
+
+
+def balance(b: np.ndarray, dead_zone: float = DEAD_ZONE) -> Balance:
+    """Sizes of the populations of networks with biases of shape (..., K), K >= 1."""
+    signs = population(b, dead_zone)
+    if signs.ndim < 1 or not signs.shape[-1]:
+        raise ValueError(f"b must have shape (..., K) with neurons, got {signs.shape}")
+    return Balance(*((signs == sign).sum(axis=-1) for sign in (-1, 0, 1)))
+
+
+def order(W: np.ndarray, b: np.ndarray, dead_zone: float = DEAD_ZONE) -> np.ndarray:
+    """The neurons of a network (K, n), (K,) by population, negative first, and then by centre; shape (K,).
+
+    Neurons without a centre come last in their population.
+    """
+    W, _ = checked(W)
+    signs = population(b, dead_zone)
+    if W.ndim != 2 or signs.shape != W.shape[:1]:
+        raise ValueError(f"W and b must have shapes (K, n) and (K,), got {W.shape} and {signs.shape}")
+    return np.lexsort((centre(W).position, signs))
+
+
+# Tiling.
+
+
+class Match(NamedTuple):
+    r"""How well, where and with which sign each v fits each u: $u \approx c\,\epsilon\,v(\cdot - s)$ with $c > 0$.
+
+    Attributes:
+        similarity: $\rho(u_i, v_j)$, shape (m, m'); NaN for fields of zeros.
+        shift: s in pixels, shape (m, m'), on the torus (m, m', 2); the first among equals.
+        sign: $\epsilon$, -1 or +1, shape (m, m').
+    """
+
+    similarity: np.ndarray
+    shift: np.ndarray
+    sign: np.ndarray
+
+
+def match(U: np.ndarray, V: np.ndarray | None = None, dimension: int = 1) -> Match:
+    """Fits of the fields V to the fields U over all shifts and both signs.
+
+    Args:
+        U, V: shapes (m, n) and (m', n), on the torus (m, n1, n2) and (m', n1, n2); V defaults to U.
+
+    Cost: O(m m' N log N), and m m' N numbers of 16 bytes for N pixels.
+    """
+    U, V, axes = _pair(U, V, dimension)
+    shape = U.shape[1:]
+    products = np.fft.fftn(_unit(U, axes), axes=axes)[:, None] * np.fft.fftn(_unit(V, axes), axes=axes).conj()
+    correlation = np.fft.ifftn(products, axes=axes).real.reshape(len(U), len(V), -1)
+    best = np.abs(correlation).argmax(axis=-1)
+    value = np.take_along_axis(correlation, best[..., None], axis=-1)[..., 0]
+    shift = best if dimension == 1 else np.stack(np.unravel_index(best, shape), axis=-1)
+    return Match(np.minimum(np.abs(value), 1.0), shift, np.where(value < 0, -1, 1))
+
+
+def spectral_similarity(U: np.ndarray, V: np.ndarray | None = None, dimension: int = 1) -> np.ndarray:
+    r"""$\sum_k |\hat u_k| |\hat v_k| / \|u\|\|v\|$ of fields as in :func:`match`, shape (m, m'); never below it."""
+    U, V, axes = _pair(U, V, dimension)
+    first, second = (np.abs(np.fft.fftn(_unit(fields, axes), axes=axes)).reshape(len(fields), -1) for fields in (U, V))
+    return np.minimum(first @ second.T / first.shape[-1], 1.0)
+
+
+def pairs(values: np.ndarray) -> np.ndarray:
+    """The m(m - 1)/2 entries above the diagonal of a matrix (m, m): one for each pair."""
+    values = np.asarray(values)
+    if values.ndim != 2 or values.shape[0] != values.shape[1]:
+        raise ValueError(f"values must have shape (m, m), got {values.shape}")
+    return values[np.triu_indices(len(values), 1)]
+
+
+def aligned(W: np.ndarray, dimension: int = 1) -> np.ndarray:
+    """Fields (m, n) or (m, n1, n2), m >= 1, shifted and flipped to fit the one most similar to all; same shape.
+
+    Their mean is the template of a population whose fields are copies.  Where they are not, it tends to cancel.
+    """
+    W, axes = checked(W, dimension)
+    if W.ndim != 1 + dimension or not W.any(axis=axes).all() or not len(W):
+        raise ValueError(f"W must hold one or more fields that are not zero, got shape {W.shape}")
+    found = match(W, dimension=dimension)
+    reference = found.similarity.sum(axis=1).argmax()
+    moves = zip(W, found.shift[reference], found.sign[reference])
+    return np.stack([sign * np.roll(field, shift, axis=axes) for field, shift, sign in moves])
+
+
+def largest_gap(positions: np.ndarray, n: int) -> float:
+    """Longest arc of a ring of length n, in pixels, without any of the positions (m,); n for fewer than two."""
+    positions = np.sort(_positions(positions, n))
+    return float(np.diff(positions, append=positions[:1] + n).max(initial=0)) if len(positions) else float(n)
+
+
+def rayleigh(positions: np.ndarray, n: int) -> float:
+    r"""p-value of Rayleigh's test of uniformity on a ring of length n, for the positions (m,), m >= 1.
+
+    With R the modulus of $\sum_j e^{2\pi\mathrm i x_j/n}$,
+    $p = \exp(\sqrt{1 + 4m + 4(m^2 - R^2)} - 1 - 2m)$, right to .002 for m >= 10 (Zar, "Biostatistical analysis",
+    equation 27.4).
+    """
+    positions = _positions(positions, n)
+    m = len(positions)
+    if not m:
+        raise ValueError("positions must not be empty")
+    resultant = abs(np.exp(2j * np.pi * positions / n).sum())
+    return float(min(np.exp(np.sqrt(1 + 4 * m + 4 * (m**2 - resultant**2)) - (1 + 2 * m)), 1.0))
+
+
+def _positions(positions: np.ndarray, n: int) -> np.ndarray:
+    positions = np.asarray(positions, dtype=np.float64)
+    if positions.ndim != 1 or not np.isfinite(positions).all():
+        raise ValueError(f"positions must be a finite vector, got shape {positions.shape}")
+    if not (np.isfinite(n) and n > 0):
+        raise ValueError(f"n must be positive, got {n}")
+    return positions % n
+
+
+def _pair(U: np.ndarray, V: np.ndarray | None, dimension: int) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+    U, axes = checked(U, dimension, "U")
+    V = U if V is None else checked(V, dimension, "V")[0]
+    if U.ndim != 1 + dimension or V.ndim != U.ndim or U.shape[1:] != V.shape[1:]:
+        raise ValueError(f"U and V must be stacks of fields on the same pixels, got shapes {U.shape} and {V.shape}")
+    return U, V, axes
+
+
+def _unit(W: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    norms = np.sqrt((W**2).sum(axis=axes, keepdims=True))
+    return np.divide(W, norms, out=np.full(W.shape, np.nan), where=norms > 0)
