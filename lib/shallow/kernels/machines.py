@@ -71,12 +71,11 @@ class Machine:
 def squared_hinge(
     kernel: np.ndarray, y: np.ndarray, C: float, *, tolerance: float = 1e-6, max_iter: int = 300
 ) -> Machine:
-    """The machine of one C, at the end of :func:`squared_hinge_path` from C where all points are within the margin."""
+    """The machine of one C, at the end of :func:`squared_hinge_path` by decades from 1000 over the mean of K(x, x)."""
     kernel, y = checked(kernel, y, C, labels=True)
-    weak = 1 / max(np.trace(kernel) / len(y), 1e-300)
-    decades = int(np.clip(np.ceil(np.log10(C / weak)), 0, 20))
-    penalties = C * 10.0 ** np.arange(-decades, 1)
-    return squared_hinge_path(kernel, y, penalties, tolerance=tolerance, max_iter=max_iter)[-1]
+    first = 1e3 * len(y) / max(np.trace(kernel), 1e-300)
+    decades = int(np.clip(np.ceil(np.log10(C / first)), 0, 20))
+    return squared_hinge_path(kernel, y, C * 10.0 ** np.arange(-decades, 1), tolerance=tolerance, max_iter=max_iter)[-1]
 
 
 def squared_hinge_path(
