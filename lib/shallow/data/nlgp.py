@@ -144,7 +144,7 @@ class Process:
         return float(np.arccos(_kernel(max(self.shape), self.xi)[1]) / np.pi)
 
     def density(self, x: np.ndarray) -> np.ndarray:
-        r"""Density of a pixel in $(-s, s)$: $\frac{1}{s\sqrt8\,g} \exp[(1 - \frac{1}{2g^2})\,\mathrm{erfinv}(x/s)^2]$."""
+        r"""Density $e^{(1 - 1/(2g^2))\,\mathrm{erfinv}(x/s)^2} / (s\sqrt8\,g)$ of a pixel at |x| < s, its bound."""
         s, g = self._reach(), self.gain
         y = np.asarray(x, dtype=np.float64) / s
         inside = np.abs(y) < 1
@@ -267,8 +267,8 @@ def eigenvalues(row: np.ndarray) -> np.ndarray:
         row: first row, shape (n,) or (n1, n2), equal at d and -d.
 
     Returns:
-        Eigenvalues in the FFT's order, of the shape of row.  With $\hat w = \sum_t w_t e^{-2\pi i kt/n}$ and $|n|$ points in all,
-        $w^\top \Sigma w = \frac{1}{|n|} \sum_k \lambda(k) |\hat w(k)|^2$.  Rounding is about 1e-16 of the largest.
+        Eigenvalues in the FFT's order, of the shape of row.  With the unnormalised transform $\hat w$ and N points in
+        all, $w^\top \Sigma w = \frac1N \sum_k \lambda(k) |\hat w(k)|^2$.  Rounding is about 1e-16 of the largest.
     """
     row = np.asarray(row, dtype=np.float64)
     values = fft.fftn(row) if row.ndim in (1, 2) and row.size and np.isfinite(row).all() else None

@@ -1,0 +1,167 @@
+"""Nonlinear Gaussian processes: covariance, marginal, kurtosis, crossings and the heavy-tailed twin, in closed form."""
+
+import numpy as np
+import pytest
+from scipy import special, stats
+from shallow.data import nlgp
+from shallow.data.nlgp import Process
+from shallow.stats import stream
+
+GAINS = (0.01, 1.0, 3.0, 100.0)
+
+
+def worst_score(x: np.ndarray, row: np.ndarray) -> float:
+    """Largest |sample - row| of the covariance with pixel 0, in standard errors; x is (count, *shape)."""
+    products = x * x.reshape(len(x), -1)[:, 0].reshape(-1, *[1] * row.ndim)
+    return float(np.max(np.abs(products.mean(axis=0) - row) / (products.std(axis=0) / len(x) ** 0.5 + 1e-12)))
+
+
+@pytest.mark.parametrize("normalisation", nlgp.NORMALISATIONS)
+@pytest.mark.parametrize("gain", GAINS)
+def test_covariance_is_the_arcsine_law(gain, normalisation):
+    process = Process(16, 1.5, gain, normalisation)
+    x = process.sample(stream("arcsine", gain), 20_000)
+    assert worst_score(x, process.covariance) < 4.5
+    if gain >= 3:  # the covariance of the latent process is that of X at gain 0 alone
+        assert worst_score(x, process.variance * process.kernel) > 8
+    assert nlgp.eigenvalues(process.covariance).min() >= -1e-6 * process.spectrum.max()
+
+
+@pytest.mark.parametrize("shape", [15, (8, 9)])
+def test_covariance_on_an_odd_ring_and_on_a_torus(shape):
+    process = Process(shape, 1.0, 3.0)
+    x = process.sample(stream("shapes", str(shape)), 10_000)
+    assert worst_score(x, process.covariance) < 4.5
+    assert worst_score(x, Process(shape, 1.2, 3.0).covariance) > 8
+
+
+@pytest.mark.parametrize("gain", [0.1, 0.3])
+def test_the_heavy_twin_has_the_same_covariance_and_signs_but_the_other_tails(gain):
+    light, heavy = Process(16, 1.5, gain), Process(16, 1.5, gain, tails="heavy")
+    z = light.latent(stream("twin", gain), 40_000)
+    x, twin = light.observed(z), heavy.observed(z)
+    assert worst_score(twin, light.covariance) < 4.5
+    assert (np.sign(x) == np.sign(twin)).all()
+    assert stats.kurtosis(x, axis=None) < 0 < stats.kurtosis(twin, axis=None)
+
+
+@pytest.mark.parametrize("gain", [0.3, 1.0, 3.0, 100.0])
+def test_the_twins_differ_in_the_signs_of_every_other_hermite_coefficient(gain):
+    """By quadrature, for any gain, where samples say little; the wrong twin keeps the gain of erf."""
+    z = np.linspace(-16, 16, 32_001)
+    weights = stats.norm.pdf(z) * (z[1] - z[0])
+    polynomials = np.stack([z, (z**3 - 3 * z) / 6**0.5, (z**5 - 10 * z**3 + 15 * z) / 120**0.5])
+    light, heavy = (Process(40, 2, gain, tails=tails) for tails in nlgp.TAILS)
+    c, d = (polynomials @ (weights * process.observed(z)) for process in (light, heavy))
+    assert c == pytest.approx(d * [1, -1, 1], abs=1e-8) and c[1] < -0.01 and c[2] > 1e-4
+    if gain == 0.3:
+        bound = light.observed(np.array([50.0]))
+        assert c[0] != pytest.approx(polynomials[0] @ (weights * bound * special.erfi(gain * z)), rel=0.05)
+
+
+def test_kurtosis_of_samples_is_that_of_the_quadrature():
+    rng = stream("kurtosis")
+    for gain, tails in (
+        (0.3, "light"),
+        (0.5**0.5, "light"),
+        (3, "light"),
+        (100, "light"),
+        (0.1, "heavy"),
+        (0.2, "heavy"),
+    ):
+        process = Process(16, 0.2, gain, tails=tails)  # independent pixels
+        x = process.sample(rng, 20_000)
+        blocks = (x**4).mean(axis=1) / (x**2).mean() ** 2 - 3
+        score = (blocks.mean() - process.excess_kurtosis) / (blocks.std() / len(x) ** 0.5)
+        assert abs(score) < 4.5, (gain, tails)
+
+
+def test_kurtosis_is_monotone_with_the_known_ends():
+    grid = [0, 0.01, 0.1, 0.3, 0.5**0.5, 0.999, 1.001, 3, 10, 100, np.inf]
+    found = [Process(40, 2, gain).excess_kurtosis for gain in grid]
+    assert (np.diff(found) < 0).all() and found[0] == 0 and found[-1] == -2
+    assert found[4] == pytest.approx(-1.2, abs=1e-9)  # uniform
+    heavy = [Process(40, 2, gain, tails="heavy").excess_kurtosis for gain in [0, 0.01, 0.1, 0.3, 0.5, 0.51]]
+    assert (np.diff(heavy) > 0).all() and heavy[-1] == np.inf
+    assert heavy[1] == pytest.approx(-found[1], rel=1e-2)  # mirror images at leading order
+    assert Process(40, 2, 1.0, "raw").excess_kurtosis == Process(40, 2, 1.0).excess_kurtosis
+
+
+@pytest.mark.parametrize("normalisation", nlgp.NORMALISATIONS)
+@pytest.mark.parametrize("gain", [0.3, 0.5**0.5, 1.0])
+def test_density_and_distribution_of_a_pixel(gain, normalisation):
+    """Of independent pixels; at larger gains erf rounds to 1 so often that a sample has atoms."""
+    process = Process(10, 0.2, gain, normalisation)
+    x = process.sample(stream("marginal"), 4_000).ravel()
+    critical = 1.95 / len(x) ** 0.5  # exceeded with probability 1e-3
+    assert stats.kstest(x, process.cdf).statistic < critical
+    assert stats.kstest(x, Process(10, 0.2, 2 * gain, normalisation).cdf).statistic > critical
+    reach = np.abs(process.observed(np.array([50.0]))).item()
+    grid = np.linspace(-0.99 * reach, 0.99 * reach, 2_001)
+    middle = (grid[1:] + grid[:-1]) / 2
+    found, expected = process.density(middle) * np.diff(grid), np.diff(process.cdf(grid))
+    assert np.abs(found - expected).max() < 1e-3 * expected.max()
+    assert (process.density(np.array([-reach, reach, 2 * reach])) == 0).all()
+    assert process.cdf(np.array([-reach, reach])) == pytest.approx([0, 1])
+
+
+def test_variances_of_the_three_normalisations():
+    assert [Process(40, 2, g, "mismatched").variance for g in (0, 1e-4, np.inf)] == pytest.approx([2, 2, 1], abs=1e-6)
+    assert Process(40, 2, 0.01, "raw").variance == pytest.approx(4e-4 / np.pi, rel=1e-3)
+    assert Process(40, 2, 3, "mismatched").variance == pytest.approx(np.arcsin(18 / 19) / np.arcsin(9 / 10))
+
+
+def test_limits_of_the_gain_are_those_of_large_and_small_gains():
+    z = Process(40, 2, 1).latent(stream("limits"), 100)
+    for name in ("unit", "mismatched"):
+        assert np.abs(Process(40, 2, 0, name).observed(z) - Process(40, 2, 1e-5, name).observed(z)).max() < 1e-8
+    for name in nlgp.NORMALISATIONS:
+        x = Process(40, 2, np.inf, name).observed(z)
+        assert (x == np.sign(z)).all() and np.mean(x != Process(40, 2, 1e9, name).observed(z)) < 1e-3
+    assert np.abs(Process(40, 2, 0).covariance - Process(40, 2, 1e-5).covariance).max() < 1e-9
+    assert np.abs(Process(40, 2, np.inf).covariance - 2 / np.pi * np.arcsin(Process(40, 2, 1).kernel)).max() < 1e-12
+
+
+def test_crossings_do_not_know_the_gain():
+    for xi, rounded in ((20, 9.00), (10, 17.98)):
+        process = Process(400, xi, 1.0)
+        z = process.latent(stream("crossings", xi), 500)
+        counts = nlgp.crossings(z)
+        expected = 400 * process.crossing_rate
+        assert expected == pytest.approx(rounded, abs=0.01)
+        assert abs(counts.mean() - expected) < 4.5 * counts.std() / len(z) ** 0.5
+        assert abs(counts.mean() - 2 * expected) > 10 * counts.std() / len(z) ** 0.5
+        for gain in GAINS:
+            assert (nlgp.crossings(Process(400, xi, gain).observed(z)) == counts).all()
+    assert 400 * Process(400, 40, 1.0).crossing_rate == pytest.approx(400 * 2**0.5 / np.pi / 40, rel=1e-3)  # Rice
+
+
+def test_the_seam_is_like_any_other_place():
+    x = Process(40, 2, 3.0).sample(stream("seam"), 4_000)
+    jumps = ((x - np.roll(x, 1, axis=1)) ** 2).mean(axis=0)
+    assert 0.9 < jumps[0] / jumps[1:].mean() < 1.1
+    cut = ((x[:, :20] - np.roll(x[:, :20], 1, axis=1)) ** 2).mean(axis=0)  # half a ring is not a ring
+    assert cut[0] / cut[1:].mean() > 1.5
+
+
+def test_spectrum_falls_with_the_frequency():
+    """Aliasing ignored; the twin leaves out the square of the length."""
+    k = np.arange(9)
+    found = Process(400, 20, 0).spectrum[:9]
+    assert found == pytest.approx(20 * np.pi**0.5 * np.exp(-((np.pi * 20 * k / 400) ** 2)), rel=1e-9)
+    assert found[8] != pytest.approx(20 * np.pi**0.5 * np.exp(-np.pi * 20 * 8 / 400), rel=0.1)
+    power = np.abs(np.fft.fft(Process(40, 2, 3.0).sample(stream("power"), 4_000))) ** 2 / 40
+    score = (power.mean(axis=0) - Process(40, 2, 3.0).spectrum) / (power.std(axis=0) / 4_000**0.5)
+    assert np.abs(score).max() < 4.5
+
+
+def test_arcsine_law_by_draws():
+    rng = stream("law")
+    covariance = np.array([[1.5, -0.6], [-0.6, 0.8]])
+    u, v = rng.multivariate_normal([0, 0], covariance, 100_000).T
+    products = special.erf(0.7 * u) * special.erf(2 * v)
+    error = products.std() / len(u) ** 0.5
+    assert abs(products.mean() - nlgp.arcsine_law(-0.6, 1.5, 0.8, 0.7, 2)) < 4.5 * error
+    assert abs(products.mean() - nlgp.arcsine_law(-0.6, 1.5, 0.8)) > 8 * error
+    for variance, rounded in ((0.1, 0.05795), (1, 0.33333), (4, 0.59033)):
+        assert nlgp.arcsine_law(variance, variance, variance, 0.5**0.5, 0.5**0.5) == pytest.approx(rounded, abs=5e-6)
