@@ -38,9 +38,9 @@ class Centre(NamedTuple):
 def inverse_participation_ratio(W: np.ndarray, dimension: int = 1) -> np.ndarray:
     r"""$\sum_i w_i^4 / (\sum_i w_i^2)^2$, shape (...): one over the number of pixels that the field occupies.
 
-    It is $1/n$ for a constant, $3/(2n)$ for an oscillation below the Nyquist frequency, 1 for one pixel, and about
-    $1/(a\sqrt\pi)$ for $e^{-d^2/a^2}$ with $1 \lesssim a \ll n$; white noise is next to an oscillation, see
-    :func:`noise_level`.
+    It is $1/n$ for a constant, $3/(2n)$ for an oscillation of any frequency but n/4 and n/2 (where it is between $1/n$
+    and $2/n$, by the phase), 1 for one pixel, and about $1/(a\sqrt\pi)$ for $e^{-d^2/a^2}$ with $1 \lesssim a \ll n$.
+    White noise is not far from an oscillation, see :func:`noise_level`.
     """
     W, axes = checked(W, dimension)
     squares = _squares(W, axes)
