@@ -18,7 +18,7 @@ LIGHT, HEAVY = Process(8, 1, 1.0), Process(8, 1, 1.0, tails="heavy")
     [
         (lambda: Process(1, 1, 1.0), "shape"),
         (lambda: Process((4, 4, 4), 1, 1.0), "shape"),
-        (lambda: Process(40.0, 1, 1.0), "shape|'float'"),
+        (lambda: Process(40.0, 1, 1.0), "shape"),
         (lambda: Process(40, 0, 1.0), "xi"),
         (lambda: Process(40, np.inf, 1.0), "xi"),
         (lambda: Process(40, 12, 1.0), "xi"),
@@ -44,7 +44,7 @@ LIGHT, HEAVY = Process(8, 1, 1.0), Process(8, 1, 1.0, tails="heavy")
     ],
 )
 def test_bad_input_is_named(call, argument):
-    with pytest.raises((ValueError, TypeError), match=argument):
+    with pytest.raises(ValueError, match=rf"^{argument}\b.* must"):
         call()
 
 
