@@ -90,8 +90,8 @@ def centre(W: np.ndarray, dimension: int = 1) -> Centre:
 
 def peak_sign(W: np.ndarray, dimension: int = 1) -> np.ndarray:
     """Sign of the entry of largest modulus, shape (...); of the first one among equals."""
-    W, axes = checked(W, dimension)
-    flat = W.reshape(*W.shape[: -len(axes)], -1)
+    W, _ = checked(W, dimension)
+    flat = W.reshape(*W.shape[:-dimension], math.prod(W.shape[-dimension:]))
     peak = np.take_along_axis(flat, np.abs(flat).argmax(axis=-1)[..., None], axis=-1)[..., 0]
     return np.where(peak == 0, np.nan, np.sign(peak))
 
@@ -191,9 +191,9 @@ def _energy(W: np.ndarray, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     W, axes = checked(W, dimension)
     largest = np.abs(W).max(axis=axes, keepdims=True)
     unit = np.divide(W, largest, out=np.full(W.shape, np.nan), where=largest > 0)
-    power = np.abs(np.fft.fftn(unit, axes=axes)) ** 2
-    power = power.reshape(*W.shape[:-dimension], -1)
-    return power / power.sum(axis=-1, keepdims=True), frequencies(W.shape[-dimension:]).ravel()
+    k = frequencies(W.shape[-dimension:]).ravel()
+    power = np.abs(np.fft.fftn(unit, axes=axes)).reshape(*W.shape[:-dimension], k.size) ** 2
+    return power / power.sum(axis=-1, keepdims=True), k
 
 
 def _frequency(name: str, value: float) -> float:

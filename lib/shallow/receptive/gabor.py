@@ -97,7 +97,7 @@ def fit(W: np.ndarray, model: str = "gabor", *, dimension: int = 1, starts: int 
         raise ValueError(f"W must have at least {least} pixels, got {shape}")
     grid = _Grid.of(shape)
     found = np.array([_best(field, grid, model, starts) for field in W.reshape(-1, *shape)])
-    found = found.reshape(*W.shape[: W.ndim - dimension], -1)
+    found = found.reshape(*W.shape[: W.ndim - dimension], 2 * dimension + 5)  # also of an empty population
     rest = np.moveaxis(found[..., 2 * dimension :], -1, 0)
     return Fit(shape, found[..., :dimension], found[..., dimension : 2 * dimension], *rest)
 

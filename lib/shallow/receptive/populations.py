@@ -11,6 +11,7 @@ value has to be compared.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -101,7 +102,7 @@ def match(U: np.ndarray, V: np.ndarray | None = None, dimension: int = 1) -> Mat
     U, V, axes = _pair(U, V, dimension)
     shape = U.shape[1:]
     products = np.fft.fftn(_unit(U, axes), axes=axes)[:, None] * np.fft.fftn(_unit(V, axes), axes=axes).conj()
-    correlation = np.fft.ifftn(products, axes=axes).real.reshape(len(U), len(V), -1)
+    correlation = np.fft.ifftn(products, axes=axes).real.reshape(len(U), len(V), math.prod(shape))
     best = np.abs(correlation).argmax(axis=-1)
     value = np.take_along_axis(correlation, best[..., None], axis=-1)[..., 0]
     shift = best if dimension == 1 else np.stack(np.unravel_index(best, shape), axis=-1)
@@ -111,8 +112,8 @@ def match(U: np.ndarray, V: np.ndarray | None = None, dimension: int = 1) -> Mat
 def spectral_similarity(U: np.ndarray, V: np.ndarray | None = None, dimension: int = 1) -> np.ndarray:
     r"""$\sum_k |\hat u_k| |\hat v_k| / \|u\|\|v\|$ of fields as in :func:`match`, shape (m, m'); never below it."""
     U, V, axes = _pair(U, V, dimension)
-    first, second = (np.abs(np.fft.fftn(_unit(fields, axes), axes=axes)).reshape(len(fields), -1) for fields in (U, V))
-    return np.minimum(first @ second.T / first.shape[-1], 1.0)
+    first, second = (np.abs(np.fft.fftn(_unit(fields, axes), axes=axes)) for fields in (U, V))
+    return np.minimum(np.tensordot(first, second, (axes, axes)) / math.prod(U.shape[1:]), 1.0)
 
 
 def pairs(values: np.ndarray) -> np.ndarray:
