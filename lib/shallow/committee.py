@@ -1,0 +1,120 @@
+r"""Stacks of committee machines, two-layer networks whose output is the mean of their neurons, and their start.
+
+.. math:: \hat y(x) = \frac1K \sum_{k=1}^K \sigma(\langle w_k, x\rangle + b_k), \qquad
+          \sigma(z) = \mathrm{erf}(z/\sqrt2) \ \text{or}\ \max(z, 0).
+
+The read-out 1/K is fixed.  R networks of equal shape are one array of weights and one of biases.
+Source: note on localized receptive fields, equation (1); the pixels of a torus are taken in C order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import erf
+
+#: Activations; those of :mod:`shallow.train.online`, without hurry.
+ACTIVATIONS = {"erf": lambda z: erf(z / z.dtype.type(2**0.5)), "relu": lambda z: np.maximum(z, 0)}
+
+
+@dataclass(frozen=True)
+class Committee:
+    r"""R committee machines.  `len(stack)` is R; `stack[rows]` are some of them, repeated if asked for.
+
+    Parameters may be NaN or infinite: those of a diverged network are.
+
+    Attributes:
+        W: receptive fields $w_k$, shape (R, K, N) for N pixels, float32 or float64.
+        b: biases, shape (R, K), taken to the number type of W.
+        activation: "erf" or "relu".
+        readout: the factor of the sum over the neurons; 1/K by default, and that of the whole network after pruning.
+
+    Raises:
+        ValueError: when shapes do not fit, naming the argument.
+    """
+
+    W: np.ndarray
+    b: np.ndarray
+    activation: str = "erf"
+    readout: float | None = None
+
+    def __post_init__(self) -> None:
+        dtype = np.float32 if getattr(self.W, "dtype", None) == np.float32 else np.float64
+        for name in ("W", "b"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=dtype))
+        if self.W.ndim != 3 or not self.W.size or self.b.shape != self.W.shape[:2]:
+            raise ValueError(f"W, b must have shapes (R, K, N), (R, K), got {self.W.shape}, {self.b.shape}")
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {self.activation!r}")
+        if self.readout is None:
+            object.__setattr__(self, "readout", 1 / self.width)
+        if not (np.isfinite(self.readout) and self.readout > 0):
+            raise ValueError(f"readout must be positive and finite, got {self.readout}")
+
+    def __len__(self) -> int:
+        return len(self.W)
+
+    def __getitem__(self, rows: Sequence[int] | np.ndarray | slice) -> Committee:
+        return replace(self, W=self.W[rows], b=self.b[rows])
+
+    @property
+    def width(self) -> int:
+        """Number of neurons K of each network."""
+        return self.W.shape[1]
+
+    @property
+    def pixels(self) -> int:
+        """Number of inputs N."""
+        return self.W.shape[2]
+
+    def pruned(self, neurons: Sequence[int] | np.ndarray) -> Committee:
+        """The networks with the given neurons alone, by number or by a mask (K,); the read-out stays as it is."""
+        return replace(self, W=self.W[:, neurons], b=self.b[:, neurons])
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        r"""$\hat y$ at inputs for all networks, shape (n, N), or for each its own, (R, n, N); shape (R, n).
+
+        In the number type of the parameters.  Cost: 2 R n K N operations, and R n K activations.
+        """
+        x = np.asarray(x, dtype=self.W.dtype)
+        if x.ndim not in (2, 3) or x.shape[-1] != self.pixels or (x.ndim == 3 and len(x) != len(self)):
+            raise ValueError(f"x must have shape (n, {self.pixels}) or ({len(self)}, n, {self.pixels}), got {x.shape}")
+        inputs = x if x.ndim == 3 else [x] * len(self)
+        activate = ACTIVATIONS[self.activation]
+        sums = [activate(points @ W.T + b).sum(axis=1) for points, W, b in zip(inputs, self.W, self.b)]
+        return np.stack(sums) * self.W.dtype.type(self.readout)
+
+
+def start(
+    rngs: Sequence[np.random.Generator],
+    width: int,
+    pixels: int,
+    *,
+    activation: str = "erf",
+    variance: float | None = None,
+    dtype: type = np.float32,
+) -> Committee:
+    r"""One network for each generator: $w_k \sim N(0, s^2 I)$ and $b_k = 0$.
+
+    Args:
+        width, pixels: K and N.
+        variance: $s^2$; by default $2/(N + K)$ (Glorot and Bengio).
+        dtype: float32 or float64; drawn in float64, so that both start from the same numbers.
+
+    Raises:
+        ValueError: for impossible sizes, variances and number types, and without generators.
+    """
+    for name, value in (("width", width), ("pixels", pixels)):
+        if not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"{name} must be a positive integer, got {value!r}")
+    variance = 2 / (pixels + width) if variance is None else variance
+    if not (np.isfinite(variance) and variance >= 0):
+        raise ValueError(f"variance must be finite and not negative, got {variance}")
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be numpy.float32 or numpy.float64, got {dtype!r}")
+    if not len(rngs):
+        raise ValueError("rngs must hold a generator for each network, got none")
+    W = variance**0.5 * np.stack([rng.standard_normal((width, pixels)) for rng in rngs])
+    return Committee(W.astype(dtype), np.zeros(W.shape[:2], dtype), activation)
