@@ -286,7 +286,7 @@ RECORDS: dict[str, Recipe] = {
     ),
     "machines_8000": Recipe(
         compared,
-        {"degree": [5, 7], "run": [0]},
+        {"degree": [3, 4, 5, 6, 7], "run": [0]},
         {"learners": ("network", "last"), "points": 8000, "cross_validated": False},
         "Networks and their tangent machines on all 8,000 training points, with the author's data",
         shortened={"learners": ("network",)},
