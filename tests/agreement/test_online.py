@@ -47,10 +47,11 @@ def by_autograd(start, pairs, *, rate, steps, batch, labels, loss, offset, bound
     return W.detach().numpy(), b.detach().numpy(), np.array(losses)
 
 
+#: Activation, loss, labels, and a rate for one neuron at which descent is stable: rounding would grow as well.
 CASES = [
-    ("erf", "square", (1.0, -1.0), 3.0),
-    ("erf", "absolute", (1.0, -1.0), 3.0),
-    ("relu", "square", (1.0, 0.0), 0.03),  # beyond the largest stable rate rounding would grow, too
+    ("erf", "square", (1.0, -1.0), 0.2),
+    ("erf", "absolute", (1.0, -1.0), 0.2),
+    ("relu", "square", (1.0, 0.0), 0.02),
 ]
 
 
@@ -60,11 +61,12 @@ CASES = [
 def test_thirty_steps_equal_autograd_in_double_precision(activation, loss, labels, rate, data):
     """Also for widths and batches that fill no vector, several blocks, a torus, an offset, and clamped biases."""
     shape = data.draw(st.sampled_from([2, 12, 40, (4, 6)]))
-    start = networks(1, data.draw(st.integers(1, 9)), int(np.prod(shape)), activation)
+    width = data.draw(st.integers(1, 9))
+    start = networks(1, width, int(np.prod(shape)), activation)
     low, high = data.draw(st.sampled_from([(-np.inf, np.inf), (0.0, np.inf), (-0.3, 0.2)]))
     start = replace(start, b=np.clip(start.b, low, high))
     batch = 2 * data.draw(st.sampled_from([1, 2, 17, 300]))
-    options = {"rate": rate, "steps": 30, "batch": batch, "labels": labels}
+    options = {"rate": rate * width, "steps": 30, "batch": batch, "labels": labels}
     options |= {"loss": loss, "offset": data.draw(st.sampled_from([0.0, 0.5])), "bounds": (low, high)}
     xi = data.draw(st.sampled_from([0.4, 0.8]))  # a ring of two points carries no longer correlations
     pairs = Process(shape, xi, 3.0), Process(shape, xi / 2, 3.0)

@@ -57,7 +57,7 @@ def erf_and_slope(real: type) -> Callable[[float], tuple[float, float]]:
     Args:
         real: numpy.float32 or numpy.float64.  Absolute errors are below 1e-6 and 2e-14.
 
-    A NaN stays one.  Cost: 0.6 and 2.6 ns for both numbers, a quarter of what their calls in C take.
+    A NaN stays one.  Cost: 0.6 and 2.5 ns for both numbers.
     """
     form = _FORMATS[real]
     largest = form.limit**2 / 2
@@ -136,7 +136,7 @@ def normals(real: type) -> Callable[[np.ndarray, np.ndarray], None]:
         state: as from :func:`lanes`; moved on.
         out: type `real`, its length a multiple of :data:`GROUP`.
 
-    Cost: 0.6 and 1.2 ns a number.
+    Cost: 0.8 and 1.3 ns a number, a tenth and a quarter of what NumPy's generators take.
     """
     form = _FORMATS[real]
     integer, shift, bias = form.integer, form.integer(form.fraction), form.integer(form.bias)
