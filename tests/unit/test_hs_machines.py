@@ -93,6 +93,11 @@ def test_with_the_same_points_the_network_does_not_see_the_others():
     assert alone.identical(among)
 
 
+def test_the_authors_penalty_is_taken_where_none_is_given():
+    options = POLYNOMIAL | {"learners": ("initial",), "cross_validated": False, "penalties": None}
+    assert float(polynomial_machines.compared(0, 4, **options).C.item()) == 0.1
+
+
 def test_scores_tell_the_folded_radius_from_a_half_space():
     task = shells.draw(0)
     few = orthant_scores.subset(task.train, 2)

@@ -34,6 +34,8 @@ GAMMAS = (*(10.0**k for k in range(-4, 5)), "scale", "auto")
 FOLDS, TUBE = 4, 0.1
 #: What the author's cross-validation chose for the Gaussian machine: C and gamma by degree, independent inputs.
 AUTHORS = {3: (1, 1), 4: (100, 1), 5: (0.1, "scale"), 6: (1, "scale"), 7: (0.1, 10), 8: (10, 100), 9: (0.01, 10)}
+#: And C for the machine on the tangent kernel of the trained network.
+AUTHORS_TANGENT = {3: 1.0, 4: 0.1, 5: 1.0, 6: 1.0, 7: 100.0, 8: 1e-4, 9: 0.01}
 POINTS, TUNING = 2500, 800
 BINS = 50
 MACHINES = ("network", "initial", "last", "gaussian", "gaussian_absolute")
@@ -64,7 +66,7 @@ def compared(
     same_points: bool = False,
     tuning: int = TUNING,
     cross_validated: bool = True,
-    penalties: Sequence[float] = PENALTIES,
+    penalties: Sequence[float] | None = PENALTIES,
     gammas: Sequence[float | str] = GAMMAS,
     epochs: int = polynomials.EPOCHS,
     size: int = hidden_index.SIZE,
@@ -78,6 +80,7 @@ def compared(
             untrained and of the last network; Gaussian ones with a tube of 0.1 and with the absolute error.
         same_points: whether the network is trained on these points alone, too; else on all.
         cross_validated: whether the machines are cross-validated on all points.
+        penalties: values of C; None for the one that the author's choice was for his tangent machine.
 
     Returns:
         With dimension machine: `C`, `gamma`, `tuning_error`; `cv`, cross-validated mean square; `gap`, relative duality
@@ -101,6 +104,7 @@ def compared(
         rng = stream("hidden structure", case, "batches", run)
         last = polynomials.fitted(task, start, setting, rng, mode=mode, epochs=epochs, patience=PATIENCE).last
     few = task._replace(rows={"train": task.rows["train"][:tuning]})
+    penalties = [AUTHORS_TANGENT[degree]] if penalties is None else penalties
     fitted = task._replace(rows={"train": task.rows["train"][:points], "test": task.rows["test"]})
     layers = [2] if polynomials.MODES[mode].afterwards else None
     rows = []
@@ -287,8 +291,8 @@ RECORDS: dict[str, Recipe] = {
     "machines_8000": Recipe(
         compared,
         {"degree": [3, 4, 5, 6, 7], "run": [0]},
-        {"learners": ("network", "last"), "points": 8000, "cross_validated": False},
-        "Networks and their tangent machines on all 8,000 training points, with the author's data",
+        {"learners": ("network", "last"), "points": 8000, "cross_validated": False, "penalties": None},
+        "Networks and their tangent machines at the author's C on all 8,000 training points, with his data",
         shortened={"learners": ("network",)},
         **RULE,
     ),
