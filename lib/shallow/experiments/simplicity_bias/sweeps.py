@@ -5,7 +5,7 @@ from __future__ import annotations
 import xarray as xr
 
 from shallow.experiments import Recipe, releases_gil
-from shallow.experiments.simplicity_bias.runs import NARROW, at_equal_time, deviation, run
+from shallow.experiments.simplicity_bias.runs import NARROW, WIDTH, at_equal_time, deviation, run
 
 #: Sample sizes of Figure 1 (the document's are lost), and the narrow network's further ones.
 SIZES = [100, 200, 350, 500, 750, 1000, 1250, 1500, 2000, 3000, 5000, 10_000]
@@ -27,6 +27,13 @@ def _cubes(d: int) -> list[int]:
 
 
 RECORDS: dict[str, Recipe] = {
+    "figure_1": Recipe(
+        run,
+        {"n": SIZES, "seed": [0]},
+        {"width": WIDTH, "anatomy": True},
+        "Figure 1 at full scale: 10,000 neurons, 8 million steps",
+        shortened=SHORT,
+    ),
     "figure_1_narrow": Recipe(
         run,
         {"n": [30, 50, *SIZES, 30_000], "seed": SEEDS},
