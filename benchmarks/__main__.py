@@ -70,12 +70,16 @@ def simplicity_bias(rounds: int) -> dict:
 
 
 def hidden_structure(rounds: int) -> dict:
-    """Steps of ten multilayer perceptrons: microseconds of one network."""
-    from benchmarks import hidden_structure
+    """Steps of ten multilayer perceptrons, in microseconds of one network, and tangent kernels, in milliseconds."""
+    from benchmarks import deep_kernels, hidden_structure
 
     workers = pools()
-    measured = [worker.apply(hidden_structure.measure, (rounds, threads)) for threads, worker in workers.items()]
-    return {"networks": hidden_structure.NETWORKS, "steps": [row for rows in measured for row in rows]}
+    parts = {"steps": hidden_structure.measure, "kernels": deep_kernels.measure}
+    found = {
+        name: [row for threads, worker in workers.items() for row in worker.apply(measure, (rounds, threads))]
+        for name, measure in parts.items()
+    }
+    return {"networks": hidden_structure.NETWORKS} | found
 
 
 SUITES = {
