@@ -100,10 +100,10 @@ def corners(x, y):
             if j == k:
                 continue
             side = x[k, 0] * x[j, 1] - x[k, 1] * x[j, 0]
-            if side > 0.0:
-                corner[k] += y[j] * x[j] / n
-            elif side < 0.0:
-                corner[n + k] += y[j] * x[j] / n
+            if side != 0.0:  # by components, as a vector would be allocated for each j
+                row = k if side > 0.0 else n + k
+                corner[row, 0] += y[j] * x[j, 0] / n
+                corner[row, 1] += y[j] * x[j, 1] / n
     return corner, edge
 
 
