@@ -249,6 +249,8 @@ def test_letters_that_hold_are_reproduced_and_the_others_contradicted():
         ({"a": "contradicted", "b": "contradicted"}, "contradicted"),
         ({"a": "reproduced", "b": "contradicted"}, "partly"),
         ({"a": "reproduced", "b": "undecided"}, "partly"),
+        ({"a": "contradicted", "b": "undecided"}, "contradicted"),
+        ({"a": "contradicted", "b": "undecided", "c": "partly"}, "partly"),
         ({"a": "undecided"}, "undecided"),
     ],
 )

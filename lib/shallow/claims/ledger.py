@@ -47,10 +47,15 @@ def lettered(flags: Mapping[str, bool]) -> dict[str, str]:
 
 
 def combine(parts: Mapping[str, str]) -> str:
-    """The verdict of a claim from those of its parts: theirs if they agree, else partly."""
+    """The verdict of a claim from those of its parts: theirs if they agree, else partly.
+
+    Contradicted parts beside parts that are all undecided leave nothing of the claim: contradicted.
+    """
     check_parts(parts)
     verdicts = set(parts.values())
-    return verdicts.pop() if len(verdicts) == 1 else "partly"
+    if len(verdicts) == 1:
+        return verdicts.pop()
+    return "contradicted" if verdicts == {"contradicted", "undecided"} else "partly"
 
 
 def everything(folder: Path = paths.CLAIMS) -> list[Row]:
