@@ -1,0 +1,99 @@
+"""Filters in the note's objectives, and shape against scale: planted cases, and shortened cells that agree."""
+
+import numpy as np
+import pytest
+from shallow.committee import Committee
+from shallow.data.nlgp import Batch, Process
+from shallow.experiments.localization import filters, networks, shaping
+from shallow.receptive import dominance
+from shallow.stats import stream
+
+
+def test_kurtosis_of_signs_and_of_gaussian_responses():
+    W = np.eye(40)[:2]
+    signs = filters.kurtosis(stream("signs"), Process(40, 2, np.inf), W, 20_000)
+    normal = filters.kurtosis(stream("normal"), Process(40, 2, 0), W, 20_000)
+    assert signs == pytest.approx([-2, -2])
+    assert np.abs(normal).max() < 5 * (24 / 20_000) ** 0.5
+    # a bump that averages independent signs is nearer to a normal variable
+    wide = filters.kurtosis(stream("wide"), Process(40, 0.1, np.inf), np.ones((1, 40)), 20_000)
+    assert wide[0] == pytest.approx(-2 / 40, abs=0.17)
+
+
+def test_gaussian_waves_follow_the_arctangent_of_their_ratio():
+    found = filters.at_a_point(0, 40, 0.001, pairs=4000)
+    law = dominance.at_a_point(found.ratio.values)
+    error = np.sqrt(law * (1 - law) / 4000)
+    assert (np.abs(found.waves.sel(draw="evaluate") - law) < 4.5 * error).all()
+    assert (np.abs(found.waves.sel(draw="evaluate") - (1 - law)) > 4.5 * error).any()
+    assert found.gain.sel(rival="gabor over bump") == pytest.approx(
+        float(found.gain.sel(rival="gabor") - found.gain.sel(rival="bump")), abs=1e-6
+    )
+
+
+@pytest.mark.parametrize("gain", [0.01, 3.0])
+def test_matched_bumps_have_the_ratio_of_their_cosines(gain):
+    names, W = filters.ring_filters(gain)
+    first, second = (process.spectrum for process in networks.pair(gain))
+    ratio = dict(zip(names, dominance.variance_ratio(W, first, second)))
+    matched = [name for name in names if name.startswith("bump as")]
+    assert len(matched) >= 3
+    for name in matched:
+        assert ratio[name] == pytest.approx(ratio[name.removeprefix("bump as ")], rel=1e-9)
+    assert np.linalg.norm(W, axis=1) == pytest.approx(1)
+
+
+def test_a_shortened_cell_has_the_first_numbers_of_the_whole_one():
+    short, longer = (filters.on_average(0, 3.0, pairs=200, count=count) for count in (1, 2))
+    for name in ("average", "norm", "bias", "point", "ratio"):
+        assert short[name].values == pytest.approx(longer[name].values[:1])
+    assert longer.lead.values == pytest.approx(-longer.lead.values.T)
+
+
+def test_learned_fields_are_judged_by_the_sign_of_their_bias():
+    found = filters.learned(0, 3.0, steps=150, pairs=3000)
+    minus, plus = found.value.values
+    assert int(found.neurons.sum()) <= networks.WIDTH
+    assert plus + 0.05 < 0.5 < minus - 0.05
+    assert np.abs(found.start.values - 0.5).max() < 0.06
+    assert found.best.values[0] > minus and found.best.values[1] < plus
+
+
+def test_best_biases_finds_planted_ones():
+    rng = stream("biases")
+    W, b = rng.standard_normal((3, 5)), np.array([-1.0, 0.5, 2.0])
+    x = rng.standard_normal((4000, 5)).astype(np.float32)
+    sample = Batch(x, Committee(W[None].astype(np.float32), b[None]).forward(x)[0])
+    found = shaping.best_biases(W, np.zeros(3), sample)
+    assert found == pytest.approx(b, abs=0.02)
+    assert (
+        shaping.loss(Committee(W[None], found[None]), sample)
+        < 1e-6
+        < shaping.loss(Committee(W[None], np.zeros((1, 3))), sample)
+    )
+
+
+def test_a_split_network():
+    found = shaping.split(0, 3.0, steps=200, fitted=2000, factors=(1.0,))
+    assert found.cosine.values[-1] == pytest.approx(1)
+    assert float(found.loss[-1]) == pytest.approx(float(found.kept.sel(change="both")))
+    assert float(found.swept.sel(shape="final", factor=1.0)) == pytest.approx(float(found.kept.sel(change="refitted")))
+    # initial directions, whatever their norm and biases, are worth less than the trained ones
+    start, scale, both = (float(found.kept.sel(change=name)) for name in ("start", "scale", "both"))
+    assert both < scale < start + 0.01
+
+
+def test_planted_fields():
+    bumps, waves = (shaping.planted(begin, 0) for begin in ("bumps", "waves"))
+    assert np.abs(bumps.W[0]).argmax(axis=1).tolist() == list(range(40))
+    assert (np.sign(bumps.W[0].sum(axis=1)) == (-1.0) ** np.arange(40)).all()
+    assert np.linalg.norm(waves.W[0], axis=1) == pytest.approx(1, abs=1e-6)
+    with pytest.raises(ValueError, match="begin must be one of"):
+        shaping.planted("pixels", 0)
+
+
+def test_a_followed_population_keeps_its_sign():
+    found = shaping.followed("bumps", 3.0, 0, steps=50)
+    assert float(found.bias[-1]) < 0
+    assert found.loss[-1] < found.loss[0]
+    assert float(found.bias[0]) == -2
