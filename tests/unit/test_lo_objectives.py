@@ -26,8 +26,8 @@ def test_gaussian_waves_follow_the_arctangent_of_their_ratio():
     error = np.sqrt(law * (1 - law) / 4000)
     assert (np.abs(found.waves.sel(draw="evaluate") - law) < 4.5 * error).all()
     assert (np.abs(found.waves.sel(draw="evaluate") - (1 - law)) > 4.5 * error).any()
-    assert found.gain.sel(rival="gabor over bump") == pytest.approx(
-        float(found.gain.sel(rival="gabor") - found.gain.sel(rival="bump")), abs=1e-6
+    assert found.lead.sel(rival="gabor over bump") == pytest.approx(
+        float(found.lead.sel(rival="gabor") - found.lead.sel(rival="bump")), abs=1e-6
     )
 
 

@@ -56,7 +56,7 @@ def at_a_point(seed: int, n: int, gain: float, *, pairs: int = 100_000) -> xr.Da
         waves (draw, mode), gabors (draw, width, carrier): values of (9), draw "select" and "evaluate";
         ratio (mode), gabor_ratio (width, carrier): variance ratio $R(w)$ of the processes, exact;
         kurtosis (class, width), wave_kurtosis (class, mode): excess kurtosis of the responses of bumps and waves;
-        gain, error (rival): advantage over the constant of the bump, the Gabor function and the cosine chosen on the
+        lead, lead_error (rival): advantage over the constant of the bump, the Gabor function and the cosine chosen on the
             first draw, and of that Gabor function over that bump, on the pairs of the second, with standard error;
         best (rival): number of the chosen one in its family (a Gabor function: flattened).
 
@@ -74,7 +74,7 @@ def at_a_point(seed: int, n: int, gain: float, *, pairs: int = 100_000) -> xr.Da
     families = {"bump": bumps, "gabor": np.arange(21, len(fields)), "cosine": np.arange(1, 21)}
     best = {name: rows[values[0, rows].argmax()] for name, rows in families.items()}
     duels = {name: (row, 0) for name, row in best.items()} | {"gabor over bump": (best["gabor"], best["bump"])}
-    gains = [dominance.advantage(outcomes[row], outcomes[rival]) for row, rival in duels.values()]
+    leads = [dominance.advantage(outcomes[row], outcomes[rival]) for row, rival in duels.values()]
     heavy = np.stack(
         [kurtosis(rngs["kurtosis"], process, fields[np.r_[:21, bumps]], pairs) for process in (first, second)]
     )
@@ -87,8 +87,8 @@ def at_a_point(seed: int, n: int, gain: float, *, pairs: int = 100_000) -> xr.Da
             "gabor_ratio": (("width", "carrier"), ratio[21:].reshape(shape)),
             "wave_kurtosis": (("class", "mode"), heavy[:, :21]),
             "kurtosis": (("class", "width"), heavy[:, 21:]),
-            "gain": ("rival", [float(g.value) for g in gains]),
-            "error": ("rival", [float(g.error) for g in gains]),
+            "lead": ("rival", [float(lead.value) for lead in leads]),
+            "lead_error": ("rival", [float(lead.error) for lead in leads]),
             "best": ("rival", [int(np.flatnonzero(families[name] == best[name])[0]) for name in families] + [-1]),
         },
         {
