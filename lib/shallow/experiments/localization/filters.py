@@ -56,8 +56,8 @@ def at_a_point(seed: int, n: int, gain: float, *, pairs: int = 100_000) -> xr.Da
         waves (draw, mode), gabors (draw, width, carrier): values of (9), draw "select" and "evaluate";
         ratio (mode), gabor_ratio (width, carrier): variance ratio $R(w)$ of the processes, exact;
         kurtosis (class, width), wave_kurtosis (class, mode): excess kurtosis of the responses of bumps and waves;
-        lead, lead_error (rival): advantage over the constant of the bump, the Gabor function and the cosine chosen on the
-            first draw, and of that Gabor function over that bump, on the pairs of the second, with standard error;
+        lead, lead_error (rival): advantage over the constant of the bump, the Gabor function and the cosine chosen on
+            the first draw, and of that Gabor function over that bump, on the pairs of the second, with standard error;
         best (rival): number of the chosen one in its family (a Gabor function: flattened).
 
     Cost: 4 F n operations per pair and draw for 595 filters; 6 s at n = 40 with 100,000 pairs.
