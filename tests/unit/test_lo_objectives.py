@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from shallow.committee import Committee
 from shallow.data.nlgp import Batch, Process
-from shallow.experiments.localization import filters, networks, shaping
+from shallow.experiments.localization import filters, networks, reductions, shaping
 from shallow.receptive import dominance
 from shallow.stats import stream
 
@@ -74,7 +74,9 @@ def test_best_biases_finds_planted_ones():
 
 
 def test_a_split_network():
-    found = shaping.split(0, 3.0, steps=200, fitted=2000, factors=(1.0,))
+    found = shaping.split(0, 3.0, steps=200, fitted=1000, factors=(1.0,))
+    first = shaping.split(0, 3.0, steps=20, whole=False)
+    assert first.norm.values == pytest.approx(found.norm.sel(step=first.step).values)
     assert found.cosine.values[-1] == pytest.approx(1)
     assert float(found.loss[-1]) == pytest.approx(float(found.kept.sel(change="both")))
     assert float(found.swept.sel(shape="final", factor=1.0)) == pytest.approx(float(found.kept.sel(change="refitted")))
@@ -97,3 +99,55 @@ def test_a_followed_population_keeps_its_sign():
     assert float(found.bias[-1]) < 0
     assert found.loss[-1] < found.loss[0]
     assert float(found.bias[0]) == -2
+
+
+def test_responses_are_read_at_their_places():
+    process, w = Process(8, 1, 1.0), np.arange(8.0)
+    still = reductions.responses(stream("read"), process, w, 5)
+    assert still == pytest.approx(process.sample(stream("read"), 5) @ w)
+    moved = reductions.responses(stream("read"), process, w, 5, moved=True)
+    x = process.sample(stream("read"), 5)
+    table = np.array([[sample @ np.roll(w, place) for place in range(8)] for sample in x])
+    assert np.abs(table - moved[:, None]).min(axis=1) == pytest.approx(0, abs=1e-12)
+    assert reductions.responses(stream("read"), process, np.ones(8), 5, moved=True) == pytest.approx(x.sum(axis=1))
+
+
+def test_events_through_the_sigmoid():
+    first, second = np.array([2.0, -1.0, 50.0, 0.5]), np.array([1.0, 3.0, -40.0, -0.5])
+    assert reductions.through_sigmoid(first, second, 1.0, -1.0) == (0, 0.5, 0.5)  # erf saturates at 40, and a true tie
+    assert reductions.through_sigmoid(first[:1], second[:1], 1.0, 0.0).value == 1
+    assert reductions.through_sigmoid(first[1:2], second[1:2], 2.0, 1.0).value == 0
+
+
+def test_tiled_loss_is_that_of_the_network():
+    w, rng = dominance.gabors(40, [2.0], [0])[0, 0], stream("tiled")
+    batch = Batch(rng.standard_normal((300, 40)), np.repeat([1.0, -1.0], 150))
+    W = np.concatenate([sign * np.stack([np.roll(w, place) for place in range(40)]) for sign in (1, -1)])
+    y = Committee(W[None], np.full((1, 80), -1.0)).forward(batch.x)[0]
+    assert reductions.tiled_loss(w, -1.0, batch) == pytest.approx(np.var(batch.y - y) / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("pair", [(2.0, 1.0), (1.5, 0.2)])
+def test_every_line_of_the_chain_is_the_arctangent(pair):
+    law = dominance.at_a_point((pair[0] / pair[1]) ** 2)
+    assert reductions.chain(*pair) == pytest.approx(np.full(7, law), rel=1e-9)
+
+
+def test_search_reaches_the_extremes_of_the_spectra():
+    first, second = networks.pair(0.0)
+    found = dominance.extremes(first.spectrum, second.spectrum)
+    high, low = reductions.searched_extremes(first, second, reductions.real_modes(40, 20), stream("s"), starts=2)
+    assert found.largest * 0.99 < high <= found.largest * (1 + 1e-9)
+    assert found.smallest * (1 - 1e-6) <= low < found.smallest * 1.5
+    basis = reductions.real_modes(40, 5)
+    assert basis @ basis.T == pytest.approx(np.eye(11), abs=1e-12)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_kurtosis_term_is_the_first_order_of_a_mixture(swapped):
+    # h = a V with a^2 = 1 + e or 1 - e, V normal: excess kurtosis 3 e^2, and the arctangent law given both factors
+    r, factors = 1.3, np.sqrt(1 + 0.1 * np.array([1, -1]))
+    law = np.mean(dominance.at_a_point((r * factors if not swapped else r / factors) ** 2))
+    term = reductions.kurtosis_term(r**2, *((0.03, 0) if not swapped else (0, 0.03)))
+    assert law - dominance.at_a_point(r**2) == pytest.approx(term, rel=0.02)
+    assert law - dominance.at_a_point(r**2) != pytest.approx(-term, rel=0.02)

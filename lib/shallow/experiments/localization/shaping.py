@@ -55,9 +55,18 @@ def best_biases(W: np.ndarray, begin: np.ndarray, sample: nlgp.Batch) -> np.ndar
 
 
 def split(
-    seed: int, gain: float, *, steps: int = 4000, fitted: int = 10_000, factors: tuple[float, ...] = FACTORS
+    seed: int,
+    gain: float,
+    *,
+    steps: int = 4000,
+    fitted: int = 10_000,
+    factors: tuple[float, ...] = FACTORS,
+    whole: bool = True,
 ) -> xr.Dataset:
     r"""A standard network over time, and the loss of its initial and of its final directions at several norms.
+
+    Args:
+        whole: also what depends on the last step, `cosine`, `swept` and `kept`.
 
     Returns:
         norm, bias, cosine, high, spread (step, neuron): $\|w\|$, b, cosine with the final field, share of the energy
@@ -73,21 +82,29 @@ def split(
     """
     records = [step for step in RECORDED if step <= steps]
     run = networks.train([seed], [gain], steps=steps, records=records)
-    test, sample = test_set(seed, gain, "test", 10_000), test_set(seed, gain, "fit", fitted)
-    W, b = run.W[0].astype(np.float64), run.b[0].astype(np.float64)
-    norms = np.linalg.norm(W, axis=-1)
-    initial, final = W[0] / norms[0, :, None], W[-1] / norms[-1, :, None]
-    signs = np.where(run.b[0, min(1, len(run.b[0]) - 1)] < 0, -1.0, 1.0)
+    W, b, test = run.W[0].astype(np.float64), run.b[0].astype(np.float64), test_set(seed, gain, "test", 10_000)
+    by_step, norms = ("step", "neuron"), np.linalg.norm(W, axis=-1)
+    found = xr.Dataset(
+        {
+            "norm": (by_step, norms),
+            "bias": (by_step, b),
+            "high": (by_step, 1 - fields.low_share(W, networks.N // 4)),
+            "spread": (by_step, fields.inverse_participation_ratio(W)),
+            "loss": ("step", [loss(run.snapshot(step), test) for step in records]),
+        },
+        {"step": records},
+    )
+    if not whole:
+        return found
+    initial, final, sample = W[0] / norms[0, :, None], W[-1] / norms[-1, :, None], test_set(seed, gain, "fit", fitted)
+    first = np.where(b[min(1, len(b) - 1)] < 0, -1.0, 1.0)
 
-    def refitted(fields: np.ndarray, factor: float) -> float:
-        begins = factor * b[-1], factor * np.median(np.abs(b[-1])) * signs, np.zeros(len(b[-1]))
-        found = [Committee(fields[None], best_biases(fields, begin, sample)[None]) for begin in begins]
-        return loss(min(found, key=lambda network: loss(network, sample)), test)
+    def refitted(V: np.ndarray, factor: float) -> float:
+        begins = factor * b[-1], factor * np.median(np.abs(b[-1])) * first, np.zeros(len(first))
+        tried = [Committee(V[None], best_biases(V, begin, sample)[None]) for begin in begins]
+        return loss(min(tried, key=lambda network: loss(network, sample)), test)
 
-    scaled = {
-        name: [refitted(c * norms[-1, :, None] * shape, c) for c in factors]
-        for name, shape in (("initial", initial), ("final", final))
-    }
+    swept = [[refitted(c * norms[-1, :, None] * shape, c) for c in factors] for shape in (initial, final)]
     kept = {
         "start": loss(run.snapshot(0), test),
         "scale": refitted(norms[-1, :, None] * initial, 1.0),
@@ -95,20 +112,11 @@ def split(
         "both": loss(run.last, test),
         "refitted": refitted(W[-1], 1.0),
     }
-    by_step = ("step", "neuron")
-    return xr.Dataset(
-        {
-            "norm": (by_step, norms),
-            "bias": (by_step, b),
-            "cosine": (by_step, np.einsum("skn,kn->sk", W, final) / norms),
-            "high": (by_step, 1 - fields.low_share(W, networks.N // 4)),
-            "spread": (by_step, fields.inverse_participation_ratio(W)),
-            "loss": ("step", [loss(run.snapshot(step), test) for step in records]),
-            "swept": (("shape", "factor"), list(scaled.values())),
-            "kept": ("change", list(kept.values())),
-        },
-        {"step": records, "shape": list(scaled), "factor": list(factors), "change": list(kept)},
-    )
+    return found.assign(
+        cosine=(by_step, np.einsum("skn,kn->sk", W, final) / norms),
+        swept=(("shape", "factor"), swept),
+        kept=("change", list(kept.values())),
+    ).assign_coords(shape=["initial", "final"], factor=list(factors), change=list(kept))
 
 
 def planted(begin: str, seed: int, width: float = 2.0, bias: float = -2.0) -> Committee:
@@ -165,7 +173,7 @@ RECORDS: dict[str, Recipe] = {
         {},
         "Norms and directions of the fields over time, and what either is worth without the other",
         agreement=Exact(elsewhere=0.02),
-        shortened={"steps": 100, "fitted": 2000, "factors": (1.0,)},
+        shortened={"steps": 100, "whole": False},
     ),
     "planted_fields": Recipe(
         followed,
