@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from shallow.experiments.localization import arrangements, other_data, standard
-from shallow.experiments.localization.standard import Points
+from shallow.experiments.localization import arrangements, networks, scores, variants
+from shallow.experiments.localization.scores import Points
 from shallow.receptive.populations import population
 
 
@@ -22,7 +22,7 @@ def test_threshold_is_right_more_often_than_any_other(seed):
     y = rng.choice([-1.0, 1.0], 60)
     output = y * (seed - 2) / 4 + rng.standard_normal(60)
     best = max(np.mean((output > cut) == (y > 0)) for cut in [*output, output.min() - 1])
-    assert np.mean((output > standard.threshold(output, y)) == (y > 0)) == best
+    assert np.mean((output > scores.threshold(output, y)) == (y > 0)) == best
 
 
 def test_scores_of_planted_outputs():
@@ -30,45 +30,49 @@ def test_scores_of_planted_outputs():
     rng = np.random.default_rng(0)
     given = _points(rng)
     outputs = np.stack([given.y, given.y + 3, 0 * given.y, rng.standard_normal(400)]).astype(np.float32)
-    found = {name: values for name, (_, values) in standard.scores(outputs, outputs, given).items()}
+    found = scores.scores(outputs, outputs, given)
     assert np.allclose(found["loss"][:3], [0, 4.5, 0.5])
     assert np.allclose(found["loss_refitted"][:3], [0, 0, 0.5], atol=1e-6)
     assert np.allclose(found["accuracy"][:3], [1, 0.5, 0.5])
     assert np.allclose(found["accuracy_refitted"][:2], 1)
     assert np.allclose(found["area"][:3], [1, 1, 0.5]) and abs(found["area"][3] - 0.5) < 0.15
-    assert np.allclose(found["loss_error"] ** 2, np.diagonal(found["loss_covariance"]))
-    assert found["loss_error"][3] == pytest.approx(((outputs[3] - given.y) ** 2 / 2).std(ddof=1) / 20, rel=1e-4)
+    one = ((outputs[3] - given.y) ** 2 / 2).std(ddof=1) / 20
+    assert found["loss_covariance"][3, 3] == pytest.approx(one**2, rel=1e-4)
+    assert np.allclose(found["loss_covariance"][0], 0)  # a loss without spread
 
 
-def test_standard_network_learns_and_divides():
+def test_network_learns_and_divides():
     """After 400 steps it is far better than chance, and biases of both signs are there; at step 0 neither."""
-    trained, start = standard.network(0, 3.0, steps=400), standard.network(0, 3.0, steps=0)
-    assert trained.accuracy > 0.75 and abs(start.accuracy - 0.5) < 0.05
-    assert set(population(trained.b)) == {-1, 1} and not start.b.any()
+    found = variants.network(0, 3.0, steps=[0, 400])
+    assert found.accuracy.sel(step=400) > 0.75 and abs(found.accuracy.sel(step=0) - 0.5) < 0.05
+    assert set(population(found.b.sel(step=400))) == {-1, 1} and not found.b.sel(step=0).any()
+    again = networks.train([0], [3.0], steps=400, records=[400])
+    assert np.array_equal(found.W.sel(step=400), again.last.W[0])
 
 
 def test_arrangements_start_and_stay_where_they_should():
     """Bounds hold after training, free biases cross 0, and the first arrangement is the standard network."""
-    found = arrangements.arranged(0, 3.0, steps=60)
-    b = found.b.to_series().unstack("neuron")
+    found = arrangements.arranged(0, 3.0, steps=[0, 60])
+    b = found.b.sel(step=60).to_series().unstack("neuron")
     assert (b.loc["plus only"] >= 0).all() and (b.loc["minus only, offset"] <= 0).all()
     assert (b.loc["clamped 10"][:10] >= 0).all() and (b.loc["clamped 10"][10:] <= 0).all()
     assert (b.loc["clamped 10"] < 0).any() and (b.loc["clamped 10"] > 0).any()
     assert (b.loc["free"] < 0).any() and (b.loc["free"] > 0).any()
-    alone = standard.network(0, 3.0, steps=60)
-    assert np.array_equal(found.b.sel(network="free"), alone.b) and np.array_equal(found.W[0], alone.W)
-    assert float(found.loss.sel(network="free")) == pytest.approx(float(alone.loss), rel=1e-5)
-    start = arrangements.arranged(0, 3.0, steps=0)
+    alone = variants.network(0, 3.0, steps=[60]).isel(step=0)
+    assert np.array_equal(found.b.sel(step=60, network="free"), alone.b)
+    assert float(found.loss.sel(step=60, network="free")) == pytest.approx(float(alone.loss), rel=1e-5)
+    start = found.sel(step=0)
     assert (start.b.sel(network="begun 36") > 0).sum() == 36 and (start.b.sel(network="begun at -2") == -2).all()
     assert float(start.mean_output.sel(network="plus only, offset")) == pytest.approx(-0.5, abs=0.05)
 
 
 def test_pruned_parts_add_up():
-    """The outputs of the two populations add up to the network's, so do their means."""
-    found = arrangements.arranged(1, 3.0, steps=60)
-    whole = float(found.mean_output.sel(network="free"))
-    assert float(found.pruned_mean_output.sum()) == pytest.approx(whole, abs=1e-3)
-    assert (found.pruned_mean_output.sel(part="plus") > found.pruned_mean_output.sel(part="minus")).item()
+    """The outputs of the two populations add up to the network's, so do their means; at the start there are none."""
+    found = arrangements.arranged(1, 3.0, steps=[0, 60])
+    start, end = found.pruned_mean_output.values
+    whole = float(found.mean_output.sel(step=60, network="free"))
+    assert end.sum() == pytest.approx(whole, abs=1e-3) and end[1] > 0 > end[0]
+    assert not start.any() and np.allclose(found.pruned_loss.sel(step=0), 0.5)
 
 
 @pytest.mark.parametrize("width", [0, 30, 40.0])
@@ -83,8 +87,8 @@ def test_shares_scale_with_the_width():
 
 
 def test_other_data_have_their_shapes():
-    """The light ring is the standard network; its heavy twin and the torus are not."""
-    ring, heavy = (other_data.on_ring(0, 3.0, steps=20, tails=tails) for tails in ("light", "heavy"))
-    assert np.array_equal(ring.W, standard.network(0, 3.0, steps=20).W) and not np.allclose(ring.W, heavy.W)
-    torus = other_data.on_torus(0, 3.0, side=10, steps=5)
-    assert torus.W.shape == (40, 10, 10) and not torus.diverged
+    """Rings with light and with heavy tails begin alike and part; a torus has rows and columns."""
+    light, heavy = (variants.network(0, 3.0, steps=[0, 20], tails=tails).W.values for tails in ("light", "heavy"))
+    assert np.array_equal(light[0], heavy[0]) and not np.allclose(light[1], heavy[1])
+    torus = variants.network(0, 3.0, steps=[5], shape=[10, 10])
+    assert torus.W.shape == (1, 40, 10, 10) and not torus.diverged

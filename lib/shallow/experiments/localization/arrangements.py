@@ -7,6 +7,7 @@ Source: note on localized receptive fields, Section 2, "Frequency specialization
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +15,11 @@ import xarray as xr
 
 from shallow.committee import Committee
 from shallow.experiments import Exact, Recipe, releases_gil
-from shallow.experiments.localization.standard import SEEDS, WIDTH, batches, classes, initial, points, scores
+from shallow.experiments.localization import networks
+from shallow.experiments.localization.scores import Points, points, scores
+from shallow.receptive import fields
 from shallow.receptive.populations import population
+from shallow.stats import stream
 from shallow.train import online
 
 #: Numbers of neurons with a positive bias, of forty, for networks out of balance.
@@ -32,7 +36,7 @@ class Arrangement:
     offset: float = 0.0
 
 
-def arrangements(width: int = WIDTH) -> dict[str, Arrangement]:
+def arrangements(width: int = networks.WIDTH) -> dict[str, Arrangement]:
     """All arrangements of networks of some width, a multiple of 20, by name; the first one is the standard network.
 
     "clamped m": m biases of 40 (that share of any width) are held at 0 or above, all others at 0 or below;
@@ -44,7 +48,7 @@ def arrangements(width: int = WIDTH) -> dict[str, Arrangement]:
     free, zero = np.full(width, np.inf), np.zeros(width)
 
     def positive(count: int) -> np.ndarray:
-        return np.arange(width) * WIDTH < count * width
+        return np.arange(width) * networks.WIDTH < count * width
 
     def clamped(count: int, offset: float = 0.0) -> Arrangement:
         up = positive(count)
@@ -55,9 +59,9 @@ def arrangements(width: int = WIDTH) -> dict[str, Arrangement]:
 
     return {
         "free": begun(zero),
-        "plus only": clamped(WIDTH),
+        "plus only": clamped(networks.WIDTH),
         "minus only": clamped(0),
-        "plus only, offset": clamped(WIDTH, -0.5),
+        "plus only, offset": clamped(networks.WIDTH, -0.5),
         "minus only, offset": clamped(0, 0.5),
         **{f"clamped {count}": clamped(count) for count in POSITIVE},
         **{f"begun {count}": begun(np.where(positive(count), 0.5, -0.5)) for count in POSITIVE},
@@ -66,53 +70,69 @@ def arrangements(width: int = WIDTH) -> dict[str, Arrangement]:
 
 
 @releases_gil
-def arranged(seed: int, gain: float, *, steps: int = 4000, width: int = WIDTH) -> xr.Dataset:
-    """The standard network and all its :func:`arrangements`, and both of its populations cut out after training.
+def arranged(seed: int, gain: float, *, steps: Sequence[int] = (50, 4000), width: int = networks.WIDTH) -> xr.Dataset:
+    """The standard network and all its :func:`arrangements`, and both of its populations cut out, at some steps.
+
+    Args:
+        steps: ascending; the last one is the end.
 
     Returns:
-        :func:`.standard.scores` of every arrangement (network; loss_covariance also rival), on the same 10,000 points;
-        W (network, neuron, pixel), b (network, neuron);
-        pruned_NAME (part): the same scores of the standard network after training without the neurons of the other
-        population, part "minus" and "plus", the read-out and the offset as they were;
+        b, and the inverse participation ratio ipr and the mean frequency of each field (step, network, neuron);
+        :func:`.scores.scores` of every arrangement on the same 10,000 points (step, network), loss_covariance
+        (step, network, rival);
+        pruned_NAME (step, part): the same scores of the standard network without the neurons of the other population,
+        part "minus" and "plus", the read-out as it was;
         diverged (network).
 
     Cost: 19 networks, 0.2 ms for a step of each.
     """
-    cases, pair = arrangements(width), classes(gain)
+    cases, pair = arrangements(width), networks.pair(gain)
     V = len(cases)
-    start = initial(seed, width)
-    stack = Committee(start.W[[0] * V], np.stack([case.start for case in cases.values()]))
+    start = Committee(networks.starts([seed], width).W[[0] * V], np.stack([case.start for case in cases.values()]))
     bounds = tuple(np.stack([getattr(case, end) for case in cases.values()]) for end in ("low", "high"))
     offsets = np.array([case.offset for case in cases.values()])
+    rngs = [stream("localization", "batches", seed) for _ in range(V)]
     run = online.train(
-        stack, pair, rngs=[batches(seed) for _ in range(V)], rate=width / 2, steps=steps, offset=offsets,
-        bounds=bounds, records=[steps],
-    )  # fmt: skip
-    given, signs = points(seed, pair), population(run.last.b[0])
-    outputs, fitting = (run.last.forward(x) + offsets[:, None].astype(np.float32) for x in (given.x, given.fitting_x))
-    parts = [run.last[:1].pruned(signs == sign) if (signs == sign).any() else None for sign in (-1, 1)]
-    cut = [
-        np.stack([np.zeros(len(x), np.float32) if part is None else part.forward(x)[0] for part in parts])
-        for x in (given.x, given.fitting_x)
-    ]
-    pruned = {
-        f"pruned_{name}": ("part", values) for name, (dims, values) in scores(*cut, given).items() if len(dims) == 1
-    }
-    return xr.Dataset(
-        {
-            "W": (("network", "neuron", "pixel"), run.last.W),
-            "b": (("network", "neuron"), run.last.b),
-            "diverged": ("network", run.diverged),
-            **scores(outputs, fitting, given),
-            **pruned,
-        },
-        {"network": list(cases), "part": ["minus", "plus"]},
+        start, pair, rngs=rngs, rate=width / 2, steps=steps[-1], offset=offsets, bounds=bounds, records=np.array(steps)
     )
+    given = points(seed, pair)
+    measured = xr.concat([_measured(run.snapshot(step), offsets, given) for step in steps], "step")
+    return measured.assign(diverged=("network", run.diverged)).assign_coords(
+        step=list(steps), network=list(cases), part=["minus", "plus"]
+    )
+
+
+def _measured(stack: Committee, offsets: np.ndarray, given: Points) -> xr.Dataset:
+    """All measures at one step."""
+    outputs, fitting = (stack.forward(x) + offsets[:, None].astype(np.float32) for x in (given.x, given.fitting_x))
+    signs = population(stack.b[0])
+    parts = [np.stack([_part(stack[:1], signs == sign, x) for sign in (-1, 1)]) for x in (given.x, given.fitting_x)]
+    by_part = {name: values for name, values in scores(*parts, given).items() if values.ndim == 1}
+    variables = {
+        "b": (("network", "neuron"), stack.b),
+        "ipr": (("network", "neuron"), fields.inverse_participation_ratio(stack.W)),
+        "mean_frequency": (("network", "neuron"), fields.mean_frequency(stack.W)),
+        **{
+            name: (("network", "rival")[: values.ndim], values)
+            for name, values in scores(outputs, fitting, given).items()
+        },
+        **{f"pruned_{name}": ("part", values) for name, values in by_part.items()},
+    }
+    return xr.Dataset(variables).astype(np.float32)
+
+
+def _part(network: Committee, kept: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Output (2 m,) of some neurons of one network, none included."""
+    return network.pruned(kept).forward(x)[0] if kept.any() else np.zeros(len(x), np.float32)
 
 
 RECORDS: dict[str, Recipe] = {
     "arrangements": Recipe(
-        arranged, {"gain": [0.01, 3.0], "seed": SEEDS}, {}, "Populations clamped, begun out of balance, and pruned",
-        agreement=Exact(elsewhere=0.02), shortened={"steps": 50},
+        arranged,
+        {"gain": [0.01, 3.0], "seed": [0, 1, 2]},
+        {"steps": [50, 4000]},
+        "Populations clamped, begun out of balance, and pruned",
+        agreement=Exact(elsewhere=0.02),
+        shortened={"steps": [50]},
     )
-}  # fmt: skip
+}
