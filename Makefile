@@ -55,7 +55,7 @@ test: $(ENV)  ## run all tests, every chapter included, if anything has changed 
 	@key=$$($(BIN)/python tools/fingerprint.py . _build/html)-$(shell command -v chromium google-chrome | head -1); \
 	if [ -z "$(FORCE)" ] && [ "$$key" = "$$(cat _build/tested 2>/dev/null || true)" ]; then \
 	  echo "Nothing has changed since the green run of $$(date -r _build/tested '+%F %H:%M'); make test FORCE=1 repeats it."; \
-	else rm -f _build/tested; $(BIN)/pytest; mkdir -p _build; echo $$key > _build/tested; fi
+	else rm -f _build/tested; $(BIN)/pytest --numprocesses=2 --dist=loadfile; mkdir -p _build; echo $$key > _build/tested; fi
 
 lab: .venv/.lab  ## open the chapters as notebooks in JupyterLab
 	@SHALLOW_LIVE=1 JUPYTER_CONFIG_PATH=$(CURDIR)/.jupyter $(BIN)/jupyter lab --notebook-dir=$(CURDIR) --LabApp.default_url=/lab/tree/book/index.md
