@@ -49,6 +49,7 @@ book: $(ENV) $(VENDOR)  ## execute the chapters and render _build/html
 	@key=$$($(BIN)/python tools/fingerprint.py $(SOURCES)); \
 	if [ "$$key" != "$$(cat _build/executed 2>/dev/null || true)" ]; then \
 	  rm -rf _build/.jupyter_cache _build/.doctrees; mkdir -p _build; echo $$key > _build/executed; fi
+	@$(BIN)/python tools/execute.py _build/.jupyter_cache $$(grep -l "^kernelspec:" book/*.md)
 	@$(BIN)/jupyter-book build . -W --keep-going || { rm -rf _build/.doctrees; exit 1; }
 
 test: $(ENV)  ## run all tests, every chapter included, if anything has changed since they were last green
