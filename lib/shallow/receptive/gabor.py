@@ -217,13 +217,14 @@ def _descend(start: np.ndarray, target: np.ndarray, grid: _Grid, model: str) -> 
         whole[free] = values
         return _evaluate(whole, grid.points, grid.sizes, grid.limits)
 
-    found, *_ = leastsq(
-        lambda values: evaluated(values)[0] - target,
-        start[free],
-        Dfun=lambda values: evaluated(values)[1][:, free],
-        full_output=True,
-        maxfev=200,
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # in the covariance of parameters that are not identified
+        found, *_ = leastsq(
+            lambda values: evaluated(values)[0] - target,
+            start[free],
+            Dfun=lambda values: evaluated(values)[1][:, free],
+            full_output=True,
+            maxfev=200,
+        )
     whole = start.copy()
     whole[free] = found
     return float(np.mean((evaluated(found)[0] - target) ** 2)), whole

@@ -1,8 +1,8 @@
 r"""The standard network with other gains, widths and data: a fine ring, a torus, and processes with heavy tails.
 
 The weights of a field on N pixels move as on fewer if their rate is in proportion to 1/N (chapter "Localization"): 2 in
-the place of 20 for 400 pixels of the same ring.  The torus of 20 x 20 is not a finer ring: its lengths in pixels are
-those of the ring of 40, and so is its rate.
+the place of 20 for 400 pixels of the same ring.  The torus of 20 x 20 is not a finer ring, as its lengths in pixels are
+those of the ring of 40; but a slow field has more power there, so that its rate is a quarter.
 The heavy-tailed twin of a process has its covariance and a positive excess kurtosis, see :mod:`shallow.data.nlgp`.
 Source: note on localized receptive fields, Sections 1 and 2; the torus and the tails go beyond it.
 """
@@ -106,8 +106,9 @@ RECORDS: dict[str, Recipe] = {
     "torus": _recipe(
         {"gain": [0.01, 1.0, 3.0], "seed": SEEDS},
         "The torus in two dimensions, 20 x 20 pixels",
-        4000,
+        6000,
         early=30,
         shape=[20, 20],
+        rate=5.0,
     ),
 }
