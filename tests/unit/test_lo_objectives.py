@@ -21,9 +21,9 @@ def test_kurtosis_of_signs_and_of_gaussian_responses():
 
 
 def test_gaussian_waves_follow_the_arctangent_of_their_ratio():
-    found = filters.at_a_point(0, 40, 0.001, pairs=4000)
+    found = filters.at_a_point(0, 40, 0.001, pairs=2000)
     law = dominance.at_a_point(found.ratio.values)
-    error = np.sqrt(law * (1 - law) / 4000)
+    error = np.sqrt(law * (1 - law) / 2000)
     assert (np.abs(found.waves.sel(draw="evaluate") - law) < 4.5 * error).all()
     assert (np.abs(found.waves.sel(draw="evaluate") - (1 - law)) > 4.5 * error).any()
     assert found.lead.sel(rival="gabor over bump") == pytest.approx(
@@ -51,7 +51,7 @@ def test_a_shortened_cell_has_the_first_numbers_of_the_whole_one():
 
 
 def test_learned_fields_are_judged_by_the_sign_of_their_bias():
-    found = filters.learned(0, 3.0, steps=150, pairs=3000)
+    found = filters.learned(0, 3.0, steps=150, pairs=2000)
     minus, plus = found.value.values
     assert int(found.neurons.sum()) <= networks.WIDTH
     assert plus + 0.05 < 0.5 < minus - 0.05
@@ -151,3 +151,20 @@ def test_kurtosis_term_is_the_first_order_of_a_mixture(swapped):
     term = reductions.kurtosis_term(r**2, *((0.03, 0) if not swapped else (0, 0.03)))
     assert law - dominance.at_a_point(r**2) == pytest.approx(term, rel=0.02)
     assert law - dominance.at_a_point(r**2) != pytest.approx(-term, rel=0.02)
+
+
+def test_saturated_dominance_is_exact_for_pixels():
+    one, other = Process(2, 0.1, 3.0), Process(2, 0.1, 0.5)
+    rng = stream("pixels")
+    u, v = (np.abs(process.sample(rng, 100_000)[:, 0]) for process in (one, other))
+    drawn = np.mean(1.3**0.5 * u > v)
+    law = reductions.saturated_dominance(1.3, one.excess_kurtosis, other.excess_kurtosis)
+    assert law == pytest.approx(drawn, abs=4 * 0.5 / 100_000**0.5)
+    assert abs(dominance.at_a_point(1.3) - drawn) > 0.05
+    assert reductions.saturated_dominance(1.7, 0.0, 0.0) == pytest.approx(dominance.at_a_point(1.7), abs=1e-7)
+
+
+def test_saturated_dominance_begins_with_the_kurtosis_term():
+    for first, second in ((-0.02, 0.0), (0.0, -0.02), (0.02, 0.0)):
+        change = reductions.saturated_dominance(1.5, first, second) - dominance.at_a_point(1.5)
+        assert change == pytest.approx(reductions.kurtosis_term(1.5, first, second), rel=0.1)

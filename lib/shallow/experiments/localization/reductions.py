@@ -146,3 +146,33 @@ def kurtosis_term(ratio: np.ndarray, first: np.ndarray, second: np.ndarray) -> n
     """
     r = np.sqrt(ratio)
     return r / (12 * np.pi * (1 + ratio) ** 2) * ((3 + ratio) * second - (1 + 3 * ratio) * first)
+
+
+def saturated_dominance(ratio: float, first: float, second: float) -> float:
+    r"""$P(|h_1| > |h_0|)$ if each response is a saturated or stretched normal number with the right two moments.
+
+    $h_i = s_i\,\phi_i(Z_i)$ with $\phi_i$ the nonlinearity of a pixel of variance one, light-tailed or heavy-tailed, at
+    the gain that gives it the excess kurtosis $\kappa_i$.  Exact for single pixels and for Gaussian data.
+
+    Args:
+        ratio: $R = s_1^2/s_0^2$.
+        first, second: $\kappa_1$ and $\kappa_0$, above -2.
+    """
+    z = np.linspace(0, 9, 9001)
+    u, v = (_pixel(kurtosis).observed(z.copy()) for kurtosis in (first, second))
+    inside = special.ndtr(np.interp(np.sqrt(ratio) * u, v, z, right=np.inf)) - 0.5  # half of P(|h_0| < that of z)
+    return float(4 * integrate.simpson(inside * np.exp(-(z**2) / 2), x=z) / (2 * np.pi) ** 0.5)
+
+
+def _pixel(kurtosis: float) -> Process:
+    """A process whose pixels have this excess kurtosis."""
+    if abs(kurtosis) < 1e-6:
+        return Process(2, 0.1, 0.0)
+    tails, highest = ("light", 1e4) if kurtosis < 0 else ("heavy", 0.4999)
+
+    def excess(log_gain: float) -> float:
+        return Process(2, 0.1, float(np.exp(log_gain)), tails=tails).excess_kurtosis - kurtosis
+
+    return Process(
+        2, 0.1, float(np.exp(optimize.brentq(excess, np.log(1e-2), np.log(highest), xtol=1e-8))), tails=tails
+    )
