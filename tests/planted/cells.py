@@ -18,9 +18,12 @@ def _leave_trace(**point) -> None:
 
 
 def slow(seed: int, *, seconds: float = 0.0) -> xr.Dataset:
-    """Twenty normal numbers, after a while."""
+    """Twenty normal numbers, after a while; if PLANTED_GATE is set, from seed 6 on not before that file exists."""
     _leave_trace(seed=seed)
     time.sleep(seconds)
+    gate = os.environ.get("PLANTED_GATE")
+    while gate and seed >= 6 and not os.path.exists(gate):
+        time.sleep(0.02)
     return xr.Dataset({"value": ("k", np.random.default_rng(seed).standard_normal(20)), "count": ((), seed)})
 
 

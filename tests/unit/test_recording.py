@@ -45,10 +45,15 @@ def computed(folder: Path) -> list[str]:
     return (folder / "trace").read_text().splitlines() if (folder / "trace").exists() else []
 
 
+def gate(folder: Path) -> Path:
+    """The file without which a recording that was started does not finish, however slow the test is."""
+    return folder / "gate"
+
+
 def started(folder: Path, *arguments: str) -> subprocess.Popen:
     """A recording in a process, with three finished cells or more; the leader of a process group of its own."""
-    command = [sys.executable, "-m", "planted", *arguments]
-    process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE)
+    command, gated = [sys.executable, "-m", "planted", *arguments], {"PLANTED_GATE": str(gate(folder))}
+    process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, env=os.environ | gated)
     deadline = time.monotonic() + 60
     while len(finished(folder)) < 3:
         assert process.poll() is None and time.monotonic() < deadline, process.stderr.read()
@@ -77,6 +82,7 @@ def test_a_killed_recording_goes_on_where_it_stopped(planted, sent):
 
 def test_two_recordings_of_the_same_thing_leave_one_whole_record(planted):
     processes = [started(planted, "record", "planted/slow", "--jobs", "1") for _ in range(2)]
+    gate(planted).touch()
     assert [process.wait(60) for process in processes] == [0, 0]
     checked = run("verify", "planted/slow", "--cells", 12)
     assert checked.exit_code == 0, checked.stderr
