@@ -7,10 +7,11 @@ from nbval.plugin import IPyNbCell, IPyNbFile
 
 
 class ChapterCell(IPyNbCell):
-    """A cell of a chapter; pictures, widgets and standard error are left out of the comparison."""
+    """A cell of a chapter; pictures, widgets and standard error are left out of the comparison, rounding is allowed."""
 
     def compare_outputs(self, test, ref, skip_compare=None):
-        return super().compare_outputs(references.comparable(test), references.comparable(ref), skip_compare)
+        test, ref = references.comparable(test), references.comparable(ref)
+        return super().compare_outputs(references.settled(test, ref), ref, skip_compare)
 
     def reportinfo(self):
         return self.path, 0, self.name

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from shallow import claims, paths
-from shallow.claims import display, store
+from shallow.claims import display, rounding, store
 from shallow.claims.rows import KINDS, one_sentence, read
 
 DOCUMENTS = """
@@ -291,7 +291,7 @@ def test_report_that_agrees_is_shown(decided):
         ({"a": "partly", "b": "reproduced"}, "slope 0.5 [0.4, 1.1]", None, {"parts"}),
         ({"a": "reproduced"}, "slope 0.5 [0.4, 1.1]", "partly", {"parts"}),
         ("partly", "slope 0.5 [0.4, 1.1]", None, {"parts"}),
-        ({"a": "reproduced", "b": "partly"}, "slope 0.6 [0.4, 1.1]", None, {"finding"}),
+        ({"a": "reproduced", "b": "partly"}, "slope 0.7 [0.4, 1.1]", None, {"finding"}),
         ({"a": "reproduced", "b": "partly"}, "slope 0.5 [0.4, 1.1]", "contradicted", {"verdict"}),
     ],
 )
@@ -302,7 +302,7 @@ def test_any_difference_is_a_mismatch(decided, outcome, finding, verdict, differ
     assert {key for key in ("verdict", "parts", "finding") if f"\n  {key}\n" in message} == differs
     assert "TO-01" in message and "toy.yml" in message and "make references" in message
     if differs == {"finding"}:
-        assert "cell    slope 0.6 [0.4, 1.1]\n    ledger  slope 0.5 [0.4, 1.1]" in message
+        assert "cell    slope 0.7 [0.4, 1.1]\n    ledger  slope 0.5 [0.4, 1.1]" in message
 
 
 def test_a_claim_never_reported_is_a_mismatch(decided):
@@ -506,8 +506,53 @@ def test_page_of_claims_is_of_modest_weight():
     assert len(claims.table()._repr_html_().encode()) < 1_000_000
 
 
+def test_a_claim_on_another_page(decided, folder):
+    found = claims.found("TO-01", folder)
+    assert repr(found) == "TO-01 · partly · slope 0.5 [0.4, 1.1]"
+    assert 'href="toy.html#to-01"' in found._repr_html_() and "partly" in found._repr_html_()
+    with pytest.raises(KeyError, match="TO-99"):
+        claims.found("TO-99", folder)
+
+
 def test_counts_table(decided, folder):
     table = claims.counts_table(folder)
     line = "3 claims, 1 partly, 1 answered, 1 untested"
     assert repr(table) == f"Toy: {line}\nAll: {line}"
     assert table._repr_html_().count("<td") == 2 * (len(claims.VERDICTS) + 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("r is 0.016 [0.010, 0.031]", "r is 0.015 [0.010, 0.032]"),
+        ("| -0.00 | 1.0e-05 |", "| 0.01 | 1.1e-05 |"),
+        ("44% of the runs and 12 %", "45% of the runs and 11 %"),
+        ("the end is 0.99.", "the end is 1.00."),
+    ],
+)
+def test_a_rounded_digit_is_no_difference(text, expected):
+    assert rounding.settled(text, expected) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("r is 0.017", "r is 0.015"),
+        ("r is 0.16", "r is 0.015"),
+        ("12 of 20 runs", "13 of 20 runs"),
+        ("version 2.13.0", "version 2.13.1"),
+        ("1.0e-05", "1.0e-06"),
+        ("r is 0.015 in all", "r is 0.015"),
+        ("0.5 and 0.6", "0.5"),
+        ("reproduced", "undecided"),
+    ],
+)
+def test_any_other_difference_stays(text, expected):
+    assert rounding.settled(text, expected) == text != expected
+
+
+def test_ledger_accepts_a_rounded_digit_and_no_more(decided):
+    parts = {"a": "reproduced", "b": "partly"}
+    decided.report("TO-01", parts, finding="slope 0.5 [0.3, 1.2]")
+    with pytest.raises(claims.LedgerMismatch, match=r"0\.7"):
+        decided.report("TO-01", parts, finding="slope 0.7 [0.4, 1.1]")

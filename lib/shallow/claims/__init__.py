@@ -11,7 +11,7 @@ that prose, cell and ledger cannot disagree; with SHALLOW_LEDGER=update in the e
 """
 
 from shallow.claims.ledger import Ledger, LedgerMismatch, combine, counts, decide, everything, lettered
-from shallow.claims.pages import counts_table, table
+from shallow.claims.pages import counts_table, found, table
 from shallow.claims.rows import RANKS, VERDICTS, Document, LedgerError, Row, documents
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "decide",
     "documents",
     "everything",
+    "found",
     "lettered",
     "table",
 ]

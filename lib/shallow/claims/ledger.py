@@ -13,6 +13,7 @@ import numpy as np
 from shallow import paths
 from shallow.claims import display, store
 from shallow.claims.display import Display, Report
+from shallow.claims.rounding import settled
 from shallow.claims.rows import VERDICTS, Row, check_parts, documents, one_sentence, read
 
 UPDATE = "SHALLOW_LEDGER"  # set to "update" by `make references`
@@ -114,7 +115,7 @@ class Ledger:
             finding: one sentence, measured numbers rounded to their statistical precision.
             verdict: of a claim with parts whose test combines them in a way of its own.
         Raises:
-            LedgerMismatch: verdict, parts or finding differ from the row.
+            LedgerMismatch: verdict, parts or finding differ from the row, by more than a rounded digit.
             KeyError: no such claim.   ValueError: an unknown verdict, an empty finding.
         With SHALLOW_LEDGER=update in the environment the row is rewritten instead of compared.
         """
@@ -148,7 +149,8 @@ class Ledger:
 def _compare(report: Report, row: Row, path: Path) -> None:
     ledger = {"verdict": row.verdict, "parts": dict(row.parts), "finding": row.finding or ""}
     cell = {"verdict": report.verdict, "parts": report.parts, "finding": report.finding}
-    different = [key for key in cell if cell[key] != ledger[key]]
+    same = cell | {"finding": settled(cell["finding"], ledger["finding"])}
+    different = [key for key in cell if same[key] != ledger[key]]
     if not different:
         return
     lines = [f"{row.id}: what this cell computed is not what {path.name} says."]

@@ -1,4 +1,4 @@
-"""The ledger as pages: counts by chapter and verdict, and the table of all claims."""
+"""The ledger as pages: counts by chapter and verdict, the table of all claims, and single claims elsewhere."""
 
 from __future__ import annotations
 
@@ -37,6 +37,21 @@ def _sum(found: Mapping[str, int]) -> str:
 def _counts_row(label: str, numbers: Sequence[int]) -> str:
     cells = "".join(f"<td>{number}</td>" if number else '<td class="ledger-zero">0</td>' for number in numbers)
     return f'<tr><th scope="row">{label}</th>{cells}</tr>'
+
+
+def found(id: str, folder: Path = paths.CLAIMS) -> Display:
+    """One claim on a page of another chapter: its number, linked to the cell that decides it, verdict and finding.
+
+    Raises KeyError for an id that no document has.
+    """
+    rows = {row.id: row for row in everything(folder)}
+    if id not in rows:
+        raise KeyError(f"id must be one of the ledger's {len(rows)} claims, got {id!r}")
+    row = rows[id]
+    link = cell_link(row, f"{row.chapter}.html")
+    numbers = f"<details><summary>in numbers</summary><small>{escape(row.outcome)}</small></details>"
+    html = f'<div class="ledger-found">{link} {badge(row.verdict)}{numbers}</div>'
+    return Display(f"{row.id} · {row.verdict} · {row.outcome}", html)
 
 
 def table(folder: Path = paths.CLAIMS) -> Display:
