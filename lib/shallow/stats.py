@@ -107,8 +107,8 @@ def bootstrap(
 def paired(first: np.ndarray, second: np.ndarray, *, name: str) -> Interval:
     """Mean of first - second over paired replicates, percentile bootstrap over the pairs."""
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    if first.shape != second.shape:
-        raise ValueError(f"first and second must be paired, got shapes {first.shape} and {second.shape}")
+    if first.shape != second.shape or not np.isfinite([first, second]).all():
+        raise ValueError(f"first and second must be finite and paired, got shapes {first.shape} and {second.shape}")
     return bootstrap(first - second, name=name)
 
 
@@ -127,7 +127,7 @@ def spearman(a: np.ndarray, b: np.ndarray, *, name: str | None = None) -> Interv
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
     """Spearman's rho with average ranks for ties; NaN where one side is constant."""
-    ranks = scipy_stats.rankdata([a, b], axis=1)
+    ranks = scipy_stats.rankdata(np.asarray([a, b], dtype=float), axis=1)
     ranks -= ranks.mean(axis=1, keepdims=True)
     norms = np.sqrt((ranks**2).sum(axis=1))
     return float(ranks[0] @ ranks[1] / norms.prod()) if norms.all() else float("nan")

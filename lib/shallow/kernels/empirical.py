@@ -181,6 +181,8 @@ def modes_for(values: np.ndarray, threshold: float = 0.95) -> int:
     r"""Smallest k with $E(k) \ge$ threshold (Bowman 2025, Section 5); a shortfall of 1e-12 counts as reached."""
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold must lie in (0, 1], got {threshold}")
+    if not np.isfinite(values).all():
+        raise ValueError("values must be finite, got others")
     return int(np.argmax(energy(values) >= threshold - 1e-12)) + 1
 
 
