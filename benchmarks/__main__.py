@@ -82,11 +82,20 @@ def hidden_structure(rounds: int) -> dict:
     return {"networks": hidden_structure.NETWORKS} | found
 
 
+def localization(rounds: int) -> dict:
+    """Steps on fresh samples of networks of receptive fields: microseconds of one network."""
+    from benchmarks import online_gradients
+
+    found = [worker.apply(online_gradients.measure, (rounds, threads)) for threads, worker in pools().items()]
+    return {"networks": online_gradients.NETWORKS, "steps": [row for rows in found for row in rows]}
+
+
 SUITES = {
     "univariate": univariate,
     "heavy_tails": heavy_tails,
     "simplicity_bias": simplicity_bias,
     "hidden_structure": hidden_structure,
+    "localization": localization,
 }
 
 
