@@ -22,7 +22,7 @@ import xarray as xr
 from shallow import fingerprint, paths, stats, sweep
 from shallow.experiments import Recipe
 
-CHAPTERS = ("cyclic_labels", "heavy_tails", "simplicity_bias")
+CHAPTERS = ("cyclic_labels", "heavy_tails", "simplicity_bias", "hidden_structure", "localization")
 
 
 class RecordError(RuntimeError):

@@ -119,7 +119,7 @@ RECORDS: dict[str, Recipe] = {
         fixed,
         {"kernel": list(KERNELS), "run": list(range(5))},
         {},
-        "Gaussian machines on x, on |x|, and averaged over the reflections",
+        "Gaussian machines on x, on its absolute values, and averaged over the reflections",
         replicates="run",
         shortened={"whole": False},
     ),

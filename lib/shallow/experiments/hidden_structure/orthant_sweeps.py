@@ -18,7 +18,7 @@ ORTHANTS = 2**shells.DIMENSION
 #: Empty orthants of the document's logs, one for each data set of the two-way design.
 EMPTY = (2, 15, 40, 56, 82, 99)
 #: Widths besides the document's, by depth, at learning rate 1e-3 without weight decay.
-WIDTHS = {1: [32, 64, 512, 2048], 2: [32, 64, 128, 256], 3: [8, 16, 32, 128, 256], 4: [8, 16, 64, 128],
+WIDTHS = {1: [32, 64, 512, 2048], 2: [32, 64, 128, 256], 3: [8, 16, 32, 128], 4: [8, 16, 64, 128],
           5: [8, 16, 32, 64, 128]}  # fmt: skip
 TWENTY, TEN, FIVE = list(range(20)), list(range(10)), list(range(5))
 #: The machine to compare with: points per class and full orthant, weight of the loss, kernels exp(-gamma |x - z|^2).
@@ -139,6 +139,9 @@ RECORDS: dict[str, Recipe] = {
         )
         for depth, widths in WIDTHS.items()
     },
+    "orthant_width_256": _recipe(
+        network, {"width": [256], "run": TEN}, {"depth": 3}, "Three hidden layers, wider than in the document's grid"
+    ),
     "orthant_slow_rate": _recipe(
         network,
         {"depth": [1, 2, 3, 4], "run": FIVE},
@@ -185,6 +188,12 @@ RECORDS: dict[str, Recipe] = {
         {"left_out": list(range(ORTHANTS)), "run": [0]},
         {},
         "Every choice of the empty orthant, with the points and the initialisation of one run",
+    ),
+    "orthant_each_eighth": _recipe(
+        each,
+        {"left_out": list(range(0, ORTHANTS, 8)), "run": [1, 2, 3]},
+        {},
+        "Every eighth choice of the empty orthant, with the points and the initialisation of three other runs",
     ),
     "orthant_selection": _recipe(
         network,
