@@ -9,8 +9,7 @@ import references
 from playwright.sync_api import expect
 from ruamel.yaml import YAML
 
-TOC = YAML(typ="safe").load(references.ROOT / "_toc.yml")
-PAGES = [TOC["root"], *(page["file"] for part in TOC["parts"] for page in part["chapters"])]
+PAGES = references.pages()
 PHONE = {"width": 390, "height": 844}
 
 # The outermost elements that reach beyond the right edge of the window.
@@ -19,7 +18,6 @@ TOO_WIDE = """() => {
   const found = [...document.querySelectorAll("article *")].filter(e => wide(e) && !wide(e.parentElement));
   return found.slice(0, 5).map(e => e.outerHTML.slice(0, 200));
 }"""
-
 
 
 def source(name: str) -> str:
@@ -46,7 +44,7 @@ def test_page_needs_nothing_from_outside(page, site, log, name):
 
 def test_the_guard_sees_an_outside_request(page, site, log):
     """The test above would notice: a page that does ask for something outside is refused and reported."""
-    page.goto(f"{site}/{TOC['root']}.html")
+    page.goto(f"{site}/{PAGES[0]}.html")
     page.evaluate("fetch('https://example.org/script.js').catch(() => null)")
     page.evaluate("setTimeout(() => { throw new Error('planted'); })")
     page.wait_for_timeout(200)
@@ -102,7 +100,7 @@ def test_buttons_lead_to_the_repository(page, site, name):
 
 
 def test_dark_mode(page, site):
-    page.goto(f"{site}/{TOC['root']}.html")
+    page.goto(f"{site}/{PAGES[0]}.html")
     colours = {}
     for _ in range(3):  # light, dark and the system's choice take turns
         page.locator("button.theme-switch-button:visible").first.click()
