@@ -156,9 +156,9 @@ def verify(name: str, cells: int = 1) -> list[dict]:
 
 
 def processor() -> str:
-    """The name of the processor, as far as the system tells."""
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
+    """Name, family and model of the processor, as far as the system tells: one name may stand for several designs."""
+    with suppress(OSError, KeyError):
+        first = Path("/proc/cpuinfo").read_text().partition("\n\n")[0]
+        said = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
+        return f"{said['model name']} {said['cpu family']}-{said['model']}"
     return platform.processor() or platform.machine()

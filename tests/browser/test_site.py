@@ -1,10 +1,6 @@
-"""The site as a whole: every internal link leads somewhere, pages are light, and axe finds no serious fault."""
+"""The site as a whole: every internal link leads somewhere, and pages are light."""
 
-import importlib.util
-import json
-import tarfile
 from html.parser import HTMLParser
-from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
@@ -12,15 +8,6 @@ import references
 
 SITE = references.ROOT / "_build" / "html"
 HEAVIEST = 3e6  # bytes of a page itself; a chapter carries its figures and slider frames
-NPM = references.ROOT / "_build" / "npm"
-# What axe calls these is a hindrance for somebody: nothing of it may be on a page.
-SERIOUS = ("serious", "critical")
-# The theme's own doing, on every page alike: (rule, part of the faulty element).
-OF_THE_THEME = (
-    ("label-content-name-mismatch", "search-button__button"),
-    ("label-content-name-mismatch", "theme-switch-button"),
-)
-
 every_page = pytest.mark.parametrize("name", references.pages())
 
 
@@ -60,35 +47,3 @@ def test_internal_links_and_anchors_resolve(available):
 @every_page
 def test_a_page_is_light(available, name):
     assert (SITE / f"{name}.html").stat().st_size <= HEAVIEST
-
-
-@pytest.fixture(scope="session")
-def axe(available) -> str:
-    """The source of axe-core in the version that `package.json` pins, fetched once into _build/npm."""
-    wanted = json.loads((references.ROOT / "package.json").read_text())["testing"]["axe-core"]
-    source = NPM / f"axe-{wanted['version']}.js"
-    if not source.exists():
-        spec = importlib.util.spec_from_file_location("vendor", references.ROOT / "tools" / "vendor.py")
-        vendor = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(vendor)
-        NPM.mkdir(parents=True, exist_ok=True)
-        archive = vendor.fetch("axe-core", wanted["version"], wanted["integrity"], NPM)
-        with tarfile.open(archive) as tar:
-            source.write_bytes(tar.extractfile("package/axe.min.js").read())
-        Path(archive).unlink()
-    return source.read_text()
-
-
-@every_page
-def test_axe_finds_nothing_serious(page, site, axe, name):
-    page.goto(f"{site}/{name}.html")
-    page.evaluate(axe)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    faults = [
-        (fault["id"], node["html"][:160])
-        for fault in found["violations"]
-        if fault["impact"] in SERIOUS
-        for node in fault["nodes"]
-        if not any(fault["id"] == rule and part in node["html"] for rule, part in OF_THE_THEME)
-    ]
-    assert found["passes"] and faults == [], f"{len(faults)} faults, the first: {faults[:8]}"
