@@ -117,7 +117,7 @@ def test_cheap_cells_are_tried_first(planted):
     recording.make("planted/pairs", jobs=1)
     assert records.verify("planted/pairs")[0]["seconds"] == 0.0
     few, many = records.expected_seconds("planted/pairs", [{"seed": 0, "seconds": 0.0}, {"seed": 0, "seconds": 0.01}])
-    assert many > 2 * few > 0
+    assert many > few + 0.004 > 0.004  # one of them sleeps for 0.01
 
 
 def test_long_cells_are_compared_in_part(planted, monkeypatch, tmp_path):
