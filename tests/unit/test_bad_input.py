@@ -174,9 +174,7 @@ def test_bad_arrays_are_refused_or_show(name, data):
         raise AssertionError(f"{name} accepts words as {which}")
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a check there would make the records that call it stale: mend with the next run"
-)
+@pytest.mark.xfail(strict=True, reason="a check would make the records that call it stale")
 @pytest.mark.parametrize(
     "call",
     [
