@@ -54,8 +54,8 @@ def record(names, everything, anew, jobs, device, seeds, scheduler, dry_run) -> 
     failed = False
     with _workers(scheduler, [records.recipe(name) for name in _chosen(names, everything)]):
         for name in _chosen(names, everything):
-            if not anew and records.state(name) == "fresh":
-                click.echo(f"{name}: fresh")
+            if not anew and (state := records.state(name)) in ("fresh", "confirmed"):
+                click.echo(f"{name}: {state}")
                 continue
             try:
                 click.echo(f"{name}: {recording.plan(name, seeds, device).describe(jobs or cpu_count())}")
@@ -105,24 +105,27 @@ def list_() -> None:
 
 def _summary(name: str) -> str:
     state = records.state(name)
-    if state not in ("fresh", "stale"):
+    if state not in ("fresh", "confirmed", "stale"):
         return state
     made = records.manifest(name)
-    return f"{state:6s} {made['cells']:5d} cells {made['seconds']:7.0f} s {made['bytes'] / 1e6:6.2f} MB"
+    return f"{state:9s} {made['cells']:5d} cells {made['seconds']:7.0f} s {made['bytes'] / 1e6:6.2f} MB"
 
 
 @main.command()
 @_names
 @click.option("--cells", type=click.IntRange(min=1), default=1, show_default=True, help="Cells of each to recompute.")
-def verify(names, everything, cells) -> None:
+@click.option("--confirm", is_flag=True, help="Note in the manifests of stale records that the new code agrees.")
+def verify(names, everything, cells, confirm) -> None:
     """Recompute a few cells of each record and compare; exit status 1 if one differs or is missing.
 
-    A record is compared by the rule of its recipe: exactly to rounding, or within a band where runs are chaotic.
+    A record is compared by the rule of its recipe: exactly to rounding, or within a band where runs are chaotic.  For
+    a change of code that should change no result, --confirm keeps the data and notes which code has agreed since.
     """
     failed = 0
+    compare = recording.confirm if confirm else records.verify
     for name in _chosen(names, everything or not names):
         try:
-            tried = records.verify(name, cells)
+            tried = compare(name, cells)
             stale = "; STALE: its code has changed since" if records.is_stale(name) else ""
             click.echo(f"{name}: {len(tried)} of {records.manifest(name)['cells']} cells agree{stale}")
         except records.RecordError as problem:

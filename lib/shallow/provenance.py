@@ -65,13 +65,20 @@ def _line(name: str) -> Display:
     link = f'<a href="{PAGE}#{anchor(name)}">{escape(name.split("/")[-1])}</a>'
     html = f'<small class="record">Recorded run {link}: {about}'
     if not records.is_stale(name):
-        return Display(f"{text}; fresh", f"{html}; fresh</small>")
+        state = _agreement(made) if records.state(name) == "confirmed" else "fresh"
+        return Display(f"{text}; {state}", f"{html}; {state}</small>")
     note = "STALE: the code behind it has changed since; renew it by"
     box = 'style="border-left:.3em solid #cf222e;padding:.4em .9em;margin:.6em 0"'
     return Display(
         f"{text}. {note}: {renew}",
         f'{html}</small><div class="record-stale" {box}><b>{note}</b> <code>{escape(renew)}</code></div>',
     )
+
+
+def _agreement(made: dict) -> str:
+    """In words, which comparison confirmed a record after its code had changed."""
+    note = made["confirmed"]
+    return f"confirmed for changed code by {note['cells']} of {made['cells']} cells, {note['date']}"
 
 
 def duration(seconds: float) -> str:
@@ -134,6 +141,7 @@ def _manifests(names: list[str]) -> dict[str, dict]:
 def _row(name: str, used: list[Use], *, short: bool) -> list[object]:
     """One row of the table; a record that is missing has no cost."""
     recipe, state = records.recipe(name), records.state(name)
+    shown = {"fresh": "fresh", "confirmed": "fresh, by confirmation"}.get(state, f"**{state}**")
     cost = ["", "", "", ""]
     if made := _manifests([name]).get(name):
         where = made["processor"] if made["device"] == "cpu" else f"{made['device']}, {made['processor']}"
@@ -143,7 +151,7 @@ def _row(name: str, used: list[Use], *, short: bool) -> list[object]:
         f'<span id="{anchor(name)}"></span>`{title}`',
         recipe.about,
         *cost,
-        state if state == "fresh" else f"**{state}**",
+        shown,
         ", ".join(use.link for use in used) or "**not used**",
         rule(recipe.agreement),
     ]

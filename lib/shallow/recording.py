@@ -117,9 +117,41 @@ def make(
     return _write(name, wanted, dataset, cells, made)
 
 
+def confirm(name: str, cells: int = 1) -> list[dict]:
+    """:func:`shallow.records.verify`, and a note in the manifest of a stale record that the present code agrees.
+
+    The data and the fingerprint of the code that made them stay.  The note holds the fingerprint of the present code,
+    the number of cells that were compared, the date and the processor; it replaces an earlier one.
+
+    Raises:
+        RecordError: when a cell disagrees with the record, which then remains stale, or the record cannot be loaded.
+    """
+    tried = records.verify(name, cells)
+    if records.is_stale(name):
+        note = {
+            "fingerprint": fingerprint.of(records.recipe(name).cell),
+            "cells": len(tried),
+            "date": datetime.now(UTC).date().isoformat(),
+            "processor": records.processor(),
+        }
+        _store_manifest(name, records.manifest(name) | {"confirmed": note})
+    return tried
+
+
+def _store_manifest(name: str, manifest: dict) -> None:
+    """Replace the manifest of a record atomically."""
+    file = records.files(name)[1]
+    temporary = file.with_suffix(f".{os.getpid()}.part")
+    try:
+        temporary.write_text(json.dumps(manifest, indent=1) + "\n")
+        os.replace(temporary, file)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def _write(name: str, wanted: Recipe, dataset: xr.Dataset, cells: Store, made: dict[str, str]) -> Path:
     """Data and manifest of a complete record, under a lock that keeps the two files of one process together."""
-    data_file, manifest_file = records.files(name)
+    data_file, _ = records.files(name)
     data_file.parent.mkdir(parents=True, exist_ok=True)
     cells.folder.parent.mkdir(parents=True, exist_ok=True)
     encoding = {
@@ -133,8 +165,7 @@ def _write(name: str, wanted: Recipe, dataset: xr.Dataset, cells: Store, made: d
             content = temporary.read_bytes()
             manifest = {"name": name} | made | _manifest(wanted, content, cells)
             os.replace(temporary, data_file)
-            temporary.write_text(json.dumps(manifest, indent=1) + "\n")
-            os.replace(temporary, manifest_file)
+            _store_manifest(name, manifest)
         finally:
             temporary.unlink(missing_ok=True)
         cells.clear()

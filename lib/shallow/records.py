@@ -1,8 +1,8 @@
 """Recorded runs: a dataset and its manifest under ``records/``, computed by this library and never edited by hand.
 
 A record is identified by its specification (cell, axes, parameters), not by the code; its manifest says which code,
-machine and library versions made it.  A record whose code has changed since is *stale*: still there, and marked so.
-:mod:`shallow.recording` makes them.
+machine and library versions made it.  A record whose code has changed since is *stale*: still there, and marked so; or
+*confirmed*, when cells recomputed by the new code agreed with it.  :mod:`shallow.recording` makes and confirms them.
 """
 
 from __future__ import annotations
@@ -90,17 +90,21 @@ def load(name: str) -> xr.Dataset:
 
 
 def is_stale(name: str) -> bool:
-    """Whether the library code behind a record has changed since it was made."""
-    return manifest(name)["fingerprint"] != fingerprint.of(recipe(name).cell)
+    """Whether the library code behind a record has changed since it was made and, if it was, confirmed."""
+    stored = manifest(name)
+    known = {stored["fingerprint"], stored.get("confirmed", stored)["fingerprint"]}
+    return fingerprint.of(recipe(name).cell) not in known
 
 
 def state(name: str) -> str:
-    """Either "fresh", or "stale", or one sentence that says what is wrong with the record."""
+    """Either "fresh", "confirmed" or "stale", or one sentence that says what is wrong with the record."""
     try:
         load(name)
     except RecordError as problem:
         return str(problem)
-    return "stale" if is_stale(name) else "fresh"
+    if is_stale(name):
+        return "stale"
+    return "fresh" if manifest(name)["fingerprint"] == fingerprint.of(recipe(name).cell) else "confirmed"
 
 
 def expected_seconds(name: str, chosen: Sequence[Mapping[str, object]]) -> np.ndarray:
@@ -130,8 +134,8 @@ def verify(name: str, cells: int = 1) -> list[dict]:
     """Recompute some cells of a record, compare them by the recipe's rule, and return the points that were tried.
 
     The points are drawn from the cheapest quarter of the grid, and from the rest when that is used up, by a stream
-    named after the record's checksum: quick, and different ones whenever the record changes.  Where the recipe says how
-    a cell is shortened, only that part of it is recomputed.
+    named after the record's checksum and the code's fingerprint: quick, and different ones whenever record or code
+    changes.  Where the recipe says how a cell is shortened, only that part of it is recomputed.
 
     Raises:
         RecordError: when a cell disagrees with the record, or the record cannot be loaded.
@@ -141,7 +145,8 @@ def verify(name: str, cells: int = 1) -> list[dict]:
     wanted, stored = recipe(name), load(name)
     candidates = points(wanted)
     seconds = expected_seconds(name, candidates)
-    drawn = stats.stream("verify", manifest(name)["sha256"]).permutation(len(candidates))
+    both = manifest(name)["sha256"], fingerprint.of(wanted.cell)
+    drawn = stats.stream("verify", *both).permutation(len(candidates))
     cheap_first = drawn[np.argsort(seconds[drawn] > np.quantile(seconds, 0.25), kind="stable")]
     tried = [candidates[i] for i in cheap_first[:cells]]
     made_here = manifest(name)["processor"].rpartition(",")[0] == processor()

@@ -89,6 +89,16 @@ def test_a_stale_record_says_so_and_how_to_renew_it(planted, changed, shown):
         assert "fresh" not in text
 
 
+def test_a_confirmed_record_says_by_how_many_cells(planted, changed, shown):
+    present = records.manifest(NAME)["fingerprint"]
+    note = {"fingerprint": present, "cells": 2, "date": "2026-01-03", "processor": "A"}
+    changed(fingerprint="0" * 16, confirmed=note)
+    provenance.load(NAME)
+    for text in shown[0].data.values():
+        assert text.removesuffix("</small>").endswith("; confirmed for changed code by 2 of 3 cells, 2026-01-03")
+    assert "fresh, by confirmation" in rows(provenance.table("planted", planted))["quick"]
+
+
 def test_the_line_is_not_compared(planted, shown):
     """Whatever it says; the same output without its mark would be."""
     provenance.load(NAME)

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from joblib.externals.loky import get_reusable_executor
 from planted import cells
 from references import ROOT
-from shallow import paths, recording, records, sweep
+from shallow import fingerprint, paths, recording, records, sweep
 from shallow.__main__ import main
 
 
@@ -182,7 +182,7 @@ def test_help_list_and_verify_speak_plainly(planted):
         assert run(command, "--help").stdout.startswith(f"Usage: python -m shallow {command}")
     run("record", "planted/quick", "--jobs", 1)
     listed = run("list").stdout
-    assert "planted/quick" in listed and "fresh      3 cells" in listed and "Quick cells" in listed
+    assert "planted/quick" in listed and "fresh         3 cells" in listed and "Quick cells" in listed
     assert "record 'planted/slow' is missing; make it by: python -m shallow record planted/slow" in listed
     checked = run("verify", "planted/quick", "planted/slow")
     assert checked.exit_code == 1
@@ -193,6 +193,14 @@ def test_verify_says_when_a_record_is_stale(planted, monkeypatch):
     run("record", "planted/quick", "--jobs", 1)
     monkeypatch.setattr(records, "is_stale", lambda name: True)
     assert run("verify", "planted/quick").stdout.endswith("agree; STALE: its code has changed since\n")
+
+
+def test_verify_confirms_a_stale_record_and_it_is_not_computed_again(planted, monkeypatch):
+    run("record", "planted/quick", "--jobs", 1)
+    monkeypatch.setattr(fingerprint, "of", lambda function: "1" * 16)
+    assert run("verify", "planted/quick", "--confirm", "--cells", 2).stdout == "planted/quick: 2 of 3 cells agree\n"
+    assert "confirmed     3 cells" in run("list").stdout
+    assert run("record", "planted/quick").stdout == "planted/quick: confirmed\n"
 
 
 def test_a_sweep_error_names_every_failed_cell():

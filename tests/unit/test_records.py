@@ -93,6 +93,32 @@ def test_a_record_whose_code_has_changed_is_stale_but_still_there(planted, monke
     xr.testing.assert_identical(records.load(NAME), before)
 
 
+def test_a_confirmed_record_is_fresh_for_the_code_that_agreed_and_stale_for_any_other(planted, monkeypatch):
+    data, made = (planted / "quick.nc").read_bytes(), records.manifest(NAME)
+    monkeypatch.setattr(fingerprint, "of", lambda function: "1" * 16)
+    assert len(recording.confirm(NAME, cells=2)) == 2
+    assert records.state(NAME) == "confirmed" and not records.is_stale(NAME)
+    noted = records.manifest(NAME)
+    note = noted.pop("confirmed")
+    assert noted == made and (planted / "quick.nc").read_bytes() == data
+    assert note["fingerprint"] == "1" * 16 and note["cells"] == 2 and note["processor"] == records.processor()
+    monkeypatch.setattr(fingerprint, "of", lambda function: "2" * 16)
+    assert records.state(NAME) == "stale"
+
+
+def test_a_fresh_record_needs_no_confirmation(planted):
+    recording.confirm(NAME)
+    assert "confirmed" not in records.manifest(NAME) and records.state(NAME) == "fresh"
+
+
+def test_a_record_that_disagrees_is_not_confirmed(planted, monkeypatch):
+    alter(planted, "quick", lambda values: values + 1e-3)
+    monkeypatch.setattr(fingerprint, "of", lambda function: "1" * 16)
+    with pytest.raises(records.RecordError, match="differs from its own code"):
+        recording.confirm(NAME)
+    assert records.state(NAME) == "stale"
+
+
 def test_an_unknown_name_lists_the_known():
     with pytest.raises(KeyError, match="cyclic_labels/heatmap_three_periods"):
         records.recipe("cyclic_labels/nothing")
