@@ -11,6 +11,7 @@ BIN    := .venv/bin
 ENV    := .venv/.installed
 VENDOR := book/_static/vendor/.installed
 INSTALL = $(BIN)/pip install --quiet --editable
+PYTEST  = $(BIN)/pytest --numprocesses=2 --dist=loadfile
 
 # TORCH=cpu lets uv choose PyTorch's CPU build where pip would fetch the much larger CUDA one.
 ifdef TORCH
@@ -20,7 +21,7 @@ endif
 # What a chapter's numbers depend on besides its own cells.
 SOURCES := lib records benchmarks book/claims pyproject.toml
 
-.PHONY: help book test lab records verify bench references browser lint clean clean-book
+.PHONY: help book test coverage lab records verify bench references browser interactive lint clean clean-book
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -56,10 +57,18 @@ test: $(ENV)  ## run all tests, every chapter included, if anything has changed 
 	@key=$$($(BIN)/python tools/fingerprint.py . _build/html)-$(shell command -v chromium google-chrome | head -1); \
 	if [ -z "$(FORCE)" ] && [ "$$key" = "$$(cat _build/tested 2>/dev/null || true)" ]; then \
 	  echo "Nothing has changed since the green run of $$(date -r _build/tested '+%F %H:%M'); make test FORCE=1 repeats it."; \
-	else rm -f _build/tested; $(BIN)/pytest --numprocesses=2 --dist=loadfile; mkdir -p _build; echo $$key > _build/tested; fi
+	else mkdir -p _build; rm -f _build/tested; failed=0; \
+	  $(MAKE) --no-print-directory coverage || failed=1; \
+	  $(PYTEST) tests/book tests/browser book || failed=1; \
+	  [ $$failed = 0 ] && echo $$key > _build/tested; fi
+
+coverage: $(ENV)  ## the unit, agreement and theory tests alone, and which lines of lib/ they run
+	@mkdir -p _build
+	@COVERAGE_FILE=_build/coverage $(PYTEST) --cov=lib/shallow --cov-report= tests/unit tests/agreement tests/theory
+	@$(BIN)/python tools/coverage_report.py _build/coverage
 
 lab: .venv/.lab  ## open the chapters as notebooks in JupyterLab
-	@SHALLOW_LIVE=1 JUPYTER_CONFIG_PATH=$(CURDIR)/.jupyter $(BIN)/jupyter lab --notebook-dir=$(CURDIR) --LabApp.default_url=/lab/tree/book/index.md
+	@SHALLOW_LIVE=1 JUPYTER_CONFIG_PATH=$(CURDIR)/.jupyter $(BIN)/jupyter lab --notebook-dir=$(CURDIR) --LabApp.default_url=/lab/tree/book/index.md $(ARGS)
 
 records: $(ENV)  ## compute the recorded runs that are missing or stale, at full scale
 	@$(BIN)/python -m shallow record --all
@@ -67,7 +76,7 @@ records: $(ENV)  ## compute the recorded runs that are missing or stale, at full
 verify: $(ENV)  ## recompute a sample of every recorded run and compare
 	@$(BIN)/python -m shallow verify
 
-bench: .venv/.bench  ## time the trainers side by side; book/speed.md shows the table
+bench: .venv/.bench  ## time all methods and sizes, and recording with workers, on an idle machine: book/speed.md
 	@$(BIN)/python -m benchmarks
 
 references: $(ENV)  ## execute the chapters (CHAPTERS="book/x.md ...") and rewrite what the tests expect of them
@@ -75,6 +84,9 @@ references: $(ENV)  ## execute the chapters (CHAPTERS="book/x.md ...") and rewri
 
 browser: $(ENV)  ## test the built pages in Chromium
 	@SHALLOW_BROWSER=required $(BIN)/pytest tests/browser
+
+interactive: .venv/.lab  ## open, run and move every chapter in JupyterLab, and run its cells again in another order
+	@SHALLOW_INTERACTIVE=all SHALLOW_BROWSER=required $(BIN)/pytest tests/interactive
 
 lint: $(ENV)  ## ruff over the library and the cells of the chapters
 	@$(BIN)/ruff check .

@@ -2,12 +2,14 @@
 
 A suite is written to `benchmarks/SUITE.json`, and the page `book/speed.md` shows medians.  One process per number of
 threads is confined to that many processors before it loads anything.  Every round times each method once for every
-size, so that a disturbance hits all methods alike; the first round compiles and is not counted.
+size, so that a disturbance hits all methods alike; the first round compiles and is not counted.  The suite `cluster`,
+whose rounds take minutes, has half as many.
 """
 
 import argparse
 import json
 import multiprocessing
+import time
 from multiprocessing.pool import Pool
 from pathlib import Path
 
@@ -90,12 +92,29 @@ def localization(rounds: int) -> dict:
     return {"networks": online_gradients.NETWORKS, "steps": [row for rows in found for row in rows]}
 
 
+def scaling(rounds: int) -> dict:
+    """How the cost of the main routines grows with their sizes: microseconds."""
+    from benchmarks import scaling
+
+    return {"curves": pools()[1].apply(scaling.measure, (rounds, 1))}
+
+
+def cluster(rounds: int) -> dict:
+    """A recorded grid on this machine and on local workers, from this process, as those of a pool have no children."""
+    from benchmarks import cluster
+
+    rounds = max(1, rounds // 2)
+    return {"record": cluster.NAME, "rounds": rounds, "ways": cluster.measure(rounds)}
+
+
 SUITES = {
     "univariate": univariate,
     "heavy_tails": heavy_tails,
     "simplicity_bias": simplicity_bias,
     "hidden_structure": hidden_structure,
     "localization": localization,
+    "scaling": scaling,
+    "cluster": cluster,
 }
 
 
@@ -108,7 +127,9 @@ def main() -> None:
     for name in options.suites or SUITES:
         if name not in SUITES:
             parser.error(f"unknown suite {name!r}; there are {', '.join(SUITES)}")
+        began = time.perf_counter()
         found = timing.environment() | {"rounds": options.rounds} | SUITES[name](options.rounds)
+        found = {"minutes": round((time.perf_counter() - began) / 60, 2)} | found
         Path(__file__).with_name(f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
 
 

@@ -55,7 +55,7 @@ def environment() -> dict:
     """What the numbers depend on."""
     from shallow.records import processor
 
-    versions = {name: importlib.metadata.version(name) for name in ("numba", "numpy", "torch")}
+    versions = {name: importlib.metadata.version(name) for name in ("dask", "numba", "numpy", "torch")}
     try:
         versions["jax"] = importlib.metadata.version("jax")
     except importlib.metadata.PackageNotFoundError:

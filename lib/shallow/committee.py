@@ -71,7 +71,11 @@ class Committee:
 
     def pruned(self, neurons: Sequence[int] | np.ndarray) -> Committee:
         """The networks with the given neurons alone, by number or by a mask (K,); the read-out stays as it is."""
-        return replace(self, W=self.W[:, neurons], b=self.b[:, neurons])
+        try:
+            chosen = np.arange(self.width)[np.asarray(neurons)]
+        except IndexError as error:
+            raise ValueError(f"neurons must be numbers of neurons or a mask: {error}") from None
+        return replace(self, W=self.W[:, chosen], b=self.b[:, chosen])
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         r"""$\hat y$ at inputs for all networks, shape (n, N), or for each its own, (R, n, N); shape (R, n).

@@ -34,6 +34,7 @@ class Residual(nn.Module):
     """
 
     def __init__(self, inputs: int, outputs: int, stride: int, batch_norm: bool):
+        _check_sizes(inputs=inputs, outputs=outputs, stride=stride)
         super().__init__()
         self.first = _convolution(inputs, outputs, batch_norm, stride=stride)
         self.second = _convolution(outputs, outputs, batch_norm)

@@ -63,6 +63,8 @@ class Stack:
 
     def network(self, r: int) -> Network:
         """Weights, L matrices (m_l, m_{l-1}), and biases, L vectors (m_l,), of one network; views."""
+        if not isinstance(r, int | np.integer) or not 0 <= r < len(self):
+            raise ValueError(f"r must be the number of a network in 0..{len(self) - 1}, got {r!r}")
         return [W[r] for W in self.weights], [b[r] for b in self.biases]
 
     def forward(self, x: np.ndarray) -> np.ndarray:
@@ -139,6 +141,10 @@ def default(
 
 def uniform(rng: np.random.Generator | torch.Generator, size: int, bound: float) -> np.ndarray:
     """Numbers from U(-bound, bound), shape (size,): float64 from NumPy, float32 from PyTorch's generator."""
+    if not isinstance(size, int | np.integer) or size < 0:
+        raise ValueError(f"size must be an integer that is not negative, got {size!r}")
+    if not 0 <= bound < np.inf:
+        raise ValueError(f"bound must be finite and not negative, got {bound}")
     if isinstance(rng, torch.Generator):
         return torch.empty(size).uniform_(-bound, bound, generator=rng).numpy()
     return rng.uniform(-bound, bound, size)

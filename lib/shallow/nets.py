@@ -67,9 +67,7 @@ def _check_width(width: int) -> None:
 
 def default(rng: np.random.Generator, width: int, inputs: int = 1) -> TwoLayer:
     r"""PyTorch's default: $w, b \sim U(-1, 1)/\sqrt d$, $v \sim U(-1, 1)/\sqrt m$, drawn in the order w, b, v."""
-    _check_width(width)
-    if inputs < 1:
-        raise ValueError(f"inputs must be positive, got {inputs}")
+    _check_sizes(width, inputs)
     w, b, v = (rng.uniform(-1, 1, shape) for shape in ((width, inputs), width, width))
     return TwoLayer(w / np.sqrt(inputs), b / np.sqrt(inputs), v / np.sqrt(width))
 
@@ -105,15 +103,15 @@ def dominated(rng: np.random.Generator, width: int, inputs: int, scale: float) -
 
 
 def _check_small(width: int, inputs: int, name: str, value: float) -> None:
-    _check_width(width)
-    if not isinstance(inputs, int | np.integer) or inputs < 1:
-        raise ValueError(f"inputs must be a positive integer, got {inputs!r}")
+    _check_sizes(width, inputs)
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{name} must be positive and finite, got {value}")
 
 
 def scaled(network: TwoLayer, factor: float) -> TwoLayer:
     r"""All parameters times $\alpha$; the function is then $\alpha^2 f$ because $f$ is homogeneous of degree two."""
+    if not np.isfinite(factor):
+        raise ValueError(f"factor must be finite, got {factor}")
     return TwoLayer(factor * network.W, factor * network.b, factor * network.v)
 
 
@@ -191,7 +189,7 @@ class Student:
 
 def ntk(rng: np.random.Generator, width: int, inputs: int) -> Student:
     r"""Student in NTK scaling: $W_{ij}, a_i \sim N(0, 1)$ and $s = d^{-1/2}$; W is drawn first (eq. 2)."""
-    _check_student(width, inputs)
+    _check_sizes(width, inputs)
     return Student(rng.standard_normal((width, inputs)), rng.standard_normal(width), inputs**-0.5)
 
 
@@ -205,7 +203,7 @@ def mean_field(rng: np.random.Generator, width: int, inputs: int) -> Student:
     return Student(student.W / inputs**0.5, student.a / width**0.5, 1.0)
 
 
-def _check_student(width: int, inputs: int) -> None:
+def _check_sizes(width: int, inputs: int) -> None:
     _check_width(width)
     if not isinstance(inputs, int | np.integer) or inputs < 1:
         raise ValueError(f"inputs must be a positive integer, got {inputs!r}")

@@ -23,7 +23,6 @@ import html
 import io
 import itertools
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,9 +32,10 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from PIL import Image
 
+from shallow import session
+
 MAX_FRAMES = 160
 MAX_KILOBYTES = 1500
-LIVE = "SHALLOW_LIVE"
 
 Draw = Callable[..., Figure]
 Alt = str | Callable[..., str]
@@ -102,7 +102,7 @@ class SliderSet(widgets.VBox):
 
 def explore(draw: Draw, *, alt: Alt, **options) -> SliderSet:
     """`live` in a session with SHALLOW_LIVE=1, `frames` everywhere else; arguments as in `frames`."""
-    return (live if os.environ.get(LIVE, "0") not in ("", "0") else frames)(draw, alt=alt, **options)
+    return (live if session.is_live() else frames)(draw, alt=alt, **options)
 
 
 def frames(

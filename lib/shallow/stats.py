@@ -65,7 +65,7 @@ def wilson(successes: int | np.ndarray, trials: int | None = None) -> Interval:
         if not np.isin(flags, (0, 1)).all():
             raise ValueError("successes must be counts with trials, or an array of booleans")
         successes, trials = int(flags.sum()), flags.size
-    if trials < 1 or not 0 <= successes <= trials:
+    if trials % 1 or successes % 1 or not (trials >= 1 and 0 <= successes <= trials):
         raise ValueError(f"trials must be positive and successes in 0..trials, got {successes} of {trials}")
     result = scipy_stats.binomtest(int(successes), int(trials)).proportion_ci(method="wilson")
     return Interval(successes / trials, float(result.low), float(result.high))
@@ -98,6 +98,8 @@ def bootstrap(
     values = np.asarray(values, dtype=float)
     if values.ndim == 0 or len(values) < 2 or not np.isfinite(values).all():
         raise ValueError(f"values must hold at least two finite replicates, got shape {values.shape}")
+    if not isinstance(resamples, int | np.integer) or resamples < 1:
+        raise ValueError(f"resamples must be a positive integer, got {resamples!r}")
     estimate = float(statistic(values, axis=0))
     rows = stream("bootstrap", name).integers(0, len(values), (resamples, len(values)))
     draws = np.asarray([statistic(values[r], axis=0) for r in rows])

@@ -30,7 +30,7 @@ class Log:
     """What a page did besides showing itself."""
 
     outside: list[str] = field(default_factory=list)  # addresses it asked for beyond the site; all were refused
-    failed: list[str] = field(default_factory=list)  # addresses of the site that did not answer with success
+    failed: list[str] = field(default_factory=list)  # addresses of the site without an answer, or not of success
     errors: list[str] = field(default_factory=list)  # console errors and uncaught exceptions, the expected two left out
 
     def clean(self) -> bool:
@@ -89,8 +89,11 @@ def page(browser: Browser, site: str, log: Log) -> Iterator[Page]:
     """An empty page, 1280 x 900, that can open only the site: `page.goto(f"{site}/book/index.html")`."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
 
+    def local(address: str) -> bool:
+        return urlsplit(address).hostname == LOCAL
+
     def guard(route: Route) -> None:
-        if urlsplit(route.request.url).hostname == LOCAL:
+        if local(route.request.url):
             route.continue_()
         else:
             log.outside.append(route.request.url)
@@ -104,6 +107,7 @@ def page(browser: Browser, site: str, log: Log) -> Iterator[Page]:
     opened = context.new_page()
     opened.on("console", lambda message: note(message.text) if message.type == "error" else None)
     opened.on("pageerror", lambda error: note(str(error)))
+    opened.on("requestfailed", lambda request: log.failed.append(request.url) if local(request.url) else None)
     opened.on("response", lambda answer: log.failed.append(answer.url) if answer.status >= 400 else None)
     yield opened
     context.close()

@@ -6,11 +6,20 @@ import jupytext
 import nbformat
 import pytest
 import references
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from ruamel.yaml import YAML
 
 PAGES = references.pages()
 PHONE = {"width": 390, "height": 844}
+# A word of the subject of each numbered chapter.
+SUBJECTS = {
+    "book/cyclic_labels": "bump",
+    "book/hidden_structure": "orthant",
+    "book/simplicity_bias": "extremal",
+    "book/heavy_tails": "Marchenko",
+    "book/localization": "Gabor",
+    "book/one_network": "clock",
+}
 
 # The outermost elements that reach beyond the right edge of the window.
 TOO_WIDE = """() => {
@@ -64,13 +73,39 @@ def test_mathematics_is_typeset(page, site, name):
     assert formulas.first.bounding_box()["width"] > 2
 
 
-@pytest.mark.parametrize(("term", "found"), [("hinge", True), ("zqxjkvbw", False)])
-def test_search_works_offline(page, site, log, term, found):
-    page.goto(f"{site}/search.html?q={term}")
+def hits(page: Page) -> list[str]:
+    """The pages that a search leads to, once it has finished."""
     summary = page.locator("#search-results p.search-summary, #search-results > p").first
     expect(summary).to_have_text(re.compile(r"Search finished|did not match"), timeout=30_000)
-    assert (page.locator("#search-results ul.search li a").count() > 0) is found
+    links = page.locator("#search-results ul.search > li > a").evaluate_all("links => links.map(link => link.pathname)")
+    return [link.removeprefix("/").removesuffix(".html") for link in links]
+
+
+@pytest.mark.parametrize(("name", "term"), SUBJECTS.items())
+def test_search_finds_the_subject_of_each_chapter(page, site, log, name, term):
+    """From the field of another page to the chapter, which shows where the term is."""
+    page.goto(f"{site}/{PAGES[0]}.html")
+    page.keyboard.press("Control+k")
+    page.locator("input[type=search]:focus").fill(term)
+    page.keyboard.press("Enter")
+    found = set(hits(page))
+    assert name in found and found != set(PAGES)
+    page.locator(f"#search-results ul.search a[href*='{name}.html']").first.click()
+    expect(page.locator("article h1").first).to_be_visible()
+    assert page.url.startswith(f"{site}/{name}.html")
+    assert term.lower() in page.locator("article").inner_text().lower()
     assert log.clean(), log
+
+
+def test_every_chapter_has_a_subject_to_search():
+    contents = YAML(typ="safe").load(references.ROOT / "_toc.yml")
+    numbered = [page["file"] for part in contents["parts"] if part.get("numbered") for page in part["chapters"]]
+    assert list(SUBJECTS) == numbered
+
+
+def test_search_says_when_nothing_is_found(page, site, log):
+    page.goto(f"{site}/search.html?q=zqxjkvbw")
+    assert hits(page) == [] and log.clean(), log
 
 
 @every_page

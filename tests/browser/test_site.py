@@ -1,5 +1,6 @@
 """The site as a whole: every internal link leads somewhere, and pages are light."""
 
+import re
 from html.parser import HTMLParser
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -7,7 +8,7 @@ import pytest
 import references
 
 SITE = references.ROOT / "_build" / "html"
-HEAVIEST = 3e6  # bytes of a page itself; a chapter carries its figures and slider frames
+HEAVIEST = 3e6  # bytes
 every_page = pytest.mark.parametrize("name", references.pages())
 
 
@@ -44,6 +45,37 @@ def test_internal_links_and_anchors_resolve(available):
     assert len(pages) > 8 and lost == []
 
 
+# What the browser has fetched for this page alone: itself and its pictures, not the scripts and fonts of all pages.
+FETCHED = """() => performance.getEntries()
+  .filter(e => e.entryType === "navigation" || (e.initiatorType === "img" && e.name.includes("/_images/")))
+  .reduce((sum, e) => sum + e.decodedBodySize, 0)"""
+
+
 @every_page
-def test_a_page_is_light(available, name):
-    assert (SITE / f"{name}.html").stat().st_size <= HEAVIEST
+def test_a_page_is_light(page, site, name):
+    page.goto(f"{site}/{name}.html", wait_until="networkidle")
+    fetched = page.evaluate(FETCHED)
+    assert (SITE / f"{name}.html").stat().st_size <= fetched <= HEAVIEST
+
+
+def test_pictures_are_fetched_when_they_are_scrolled_to(page, site):
+    page.goto(f"{site}/book/cyclic_labels.html", wait_until="networkidle")
+    before, last = page.evaluate(FETCHED), page.locator("article img[loading=lazy]").last
+    place = last.bounding_box()
+    assert place["width"] > 200 and place["height"] > 80  # kept free before there is a picture
+    last.scroll_into_view_if_needed()
+    page.wait_for_load_state("networkidle")
+    page.wait_for_function("element => element.complete && element.naturalWidth > 0", arg=last.element_handle())
+    assert page.evaluate(FETCHED) > before
+    shape = last.evaluate("element => element.naturalWidth / element.naturalHeight")
+    assert place["width"] / place["height"] == pytest.approx(shape, rel=0.02)
+
+
+def test_marks_that_are_left_out_of_the_code_have_no_colour(available):
+    """`tools/light_pages.py` drops them because they look like plain text, in both schemes."""
+    rules = (SITE / "_static" / "pygments.css").read_text()
+    for scheme in ("light", "dark"):
+        rule = rf'data-theme="{scheme}"\] \.highlight( \.\w+)? \{{[^}}]*?(?<!-)color: (#\w+)'
+        colours = dict(re.findall(rule, rules))
+        assert len(set(colours.values())) > 3
+        assert {colours[mark] for mark in ("", " .n", " .nn", " .p", " .w")} == {colours[""]}

@@ -1,6 +1,7 @@
 """Sliders on the static page move the picture that the reader sees: by keyboard, by mouse, by Play; with no kernel."""
 
 import json
+import re
 
 import matplotlib.pyplot as plt
 import pytest
@@ -9,7 +10,10 @@ from ipywidgets import embed
 from playwright.sync_api import Locator, Page, expect
 from shallow import sliders
 
-CHAPTERS = [path for path in references.chapters() if "sliders." in path.read_text()]
+CALL = re.compile(r"^sliders\.\w+\(", re.MULTILINE)
+CHAPTERS = [path for path in references.chapters() if CALL.search(path.read_text())]
+SITE = references.ROOT / "_build" / "html"
+VIEW = "application/vnd.jupyter.widget-view+json"  # how a page embeds a widget
 MAX_PAGE = 3_000_000  # bytes of HTML, pictures of the sliders included
 
 every_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
@@ -104,9 +108,16 @@ def check(page: Page, box: Locator) -> None:
 @every_chapter
 def test_sliders_of_a_chapter_move_their_pictures(page, site, log, chapter):
     boxes = open_chapter(page, site, chapter)
+    assert len(boxes) == len(CALL.findall(chapter.read_text()))
     for box in boxes:
         check(page, box)
     assert log.clean(), log
+
+
+def test_no_other_page_shows_a_widget(available):
+    """The test above sees every slider of the site."""
+    shown = {name for name in references.pages() if VIEW in (SITE / f"{name}.html").read_text()}
+    assert shown == {f"book/{chapter.stem}" for chapter in CHAPTERS} and "book/heavy_tails" in shown
 
 
 @every_chapter

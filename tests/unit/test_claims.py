@@ -305,6 +305,16 @@ def test_any_difference_is_a_mismatch(decided, outcome, finding, verdict, differ
         assert "cell    slope 0.7 [0.4, 1.1]\n    ledger  slope 0.5 [0.4, 1.1]" in message
 
 
+def test_in_a_live_session_the_ledger_is_shown_beside_another_result(decided, monkeypatch):
+    monkeypatch.setenv("SHALLOW_LIVE", "1")
+    report = decided.report("TO-01", {"a": "reproduced", "b": "partly"}, finding="slope 0.7 [0.4, 1.1]")
+    first, second = repr(report).splitlines()
+    assert "slope 0.7" in first and second.startswith("The ledger says: TO-01") and "slope 0.5 [0.4, 1.1]" in second
+    assert "slope 0.5" in report._repr_html_() and "slope 0.7" in report._repr_html_()
+    same = decided.report("TO-01", {"a": "reproduced", "b": "partly"}, finding="slope 0.5 [0.4, 1.1]")
+    assert "The ledger says" not in repr(same) + same._repr_html_()
+
+
 def test_a_claim_never_reported_is_a_mismatch(decided):
     with pytest.raises(claims.LedgerMismatch, match="ledger  untested"):
         decided.report("TO-02", "reproduced", finding="slope -1.0 [-1.1, -0.9]")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import xarray as xr
 from click.testing import CliRunner
 from planted import cells
 from references import ROOT
-from shallow import fingerprint, paths, records, sweep
+from shallow import fingerprint, paths, recording, records, sweep
 from shallow.__main__ import main
 
 distributed = pytest.importorskip("distributed")
@@ -59,6 +60,25 @@ def test_a_killed_worker_costs_no_cell(planted, cluster):
     xr.testing.assert_identical(records.load("planted/slow"), local.assign(value=local.value.astype("float32")))
 
 
+def test_an_interrupted_recording_goes_on_where_it_stopped(planted, cluster):
+    """Ctrl-C after some cells: they are kept, and the second call computes none of them again."""
+    command = [sys.executable, "-m", "planted", "record", "planted/slow", "--scheduler", cluster.scheduler_address]
+    environment = os.environ | {"SHALLOW_RECORDS": str(planted)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as first:
+        while len(list(planted.rglob("*.cell"))) < 3:
+            time.sleep(0.02)
+        first.send_signal(signal.SIGINT)
+        _, said = first.communicate(timeout=60)
+    assert first.returncode == 130 and "interrupted; the same command goes on where it stopped" in said
+    store = recording.store("planted/slow")
+    kept = [seed for seed in cells.SEEDS if store.holds({"seed": seed})]
+    assert 3 <= len(kept) < len(cells.SEEDS)
+    subprocess.run(command, env=environment, check=True, timeout=60)
+    computed = Counter((planted / "trace").read_text().splitlines())
+    assert {computed[str({"seed": seed})] for seed in kept} == {1}
+    assert records.load("planted/slow")["count"].values.tolist() == cells.SEEDS
+
+
 def test_workers_with_other_code_are_refused(planted, cluster, monkeypatch):
     monkeypatch.setattr(fingerprint, "of", cells.fingerprint_of_this_process)
     result = CliRunner().invoke(main, ["record", "planted/slow", "--scheduler", cluster.scheduler_address])
@@ -71,12 +91,20 @@ def test_without_dask_the_extra_is_named(planted, monkeypatch):
     assert result.exit_code == 1 and "--scheduler needs the extra `cluster`" in result.output
 
 
+def commands(page: Path, heading: str) -> str:
+    """The first block of shell commands below a heading."""
+    return re.search(r"```sh\n(.*?)```", page.read_text().partition(heading)[2], re.DOTALL)[1]
+
+
+def test_the_book_names_the_commands_of_the_readme():
+    wanted = commands(ROOT / "README.md", "## Run it on more machines")
+    assert commands(ROOT / "book" / "speed.md", "## On a cluster") == wanted
+
+
 def test_the_readme_works_as_written(tmp_path, unused_port):
     """The three commands of "Run it on more machines", on this machine, against the record that the book shows."""
-    section = (ROOT / "README.md").read_text().partition("## Run it on more machines")[2]
-    block = (
-        re.search(r"```sh\n(.*?)```", section, re.DOTALL)[1].replace("HOST", "127.0.0.1").replace("8786", unused_port)
-    )
+    block = commands(ROOT / "README.md", "## Run it on more machines")
+    block = block.replace("HOST", "127.0.0.1").replace("8786", unused_port)
     scheduler, worker, record = (line.partition("#")[0].split() for line in block.splitlines())
     binaries = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{binaries}:{os.environ['PATH']}", "SHALLOW_RECORDS": str(tmp_path)}

@@ -123,7 +123,7 @@ def test_designs_of_one_seed_share_their_stream():
         (lambda: TwoLayer([np.nan], [1.0], [1.0]), "W"),
         (lambda: TwoLayer([1.0], [np.inf], [1.0]), "b"),
         (lambda: TwoLayer([1.0], [1.0], [-np.inf]), "v"),
-        (lambda: nets.scaled(TwoLayer([1.0], [1.0], [1.0]), np.nan), "W"),
+        (lambda: nets.scaled(TwoLayer([1.0], [1.0], [1.0]), np.nan), "factor"),
         (lambda: TwoLayer(np.ones((2, 3)), [1.0, 1.0], [1.0, 1.0]).forward([1.0, 2.0]), "x"),
         (lambda: TwoLayer([1.0], [1.0], [1.0]).forward(np.ones((4, 2))), "x"),
         (lambda: TwoLayer([1.0], [1.0], [1.0]).forward(0.5), "x"),

@@ -1,12 +1,8 @@
 """Chapters executed in parallel before the build: each once, with its outputs in the cache that the build reads."""
 
-import importlib.util
-from pathlib import Path
-
-import pytest
+import execute
 from jupyter_cache import get_cache
 
-TOOL = Path(__file__).resolve().parents[2] / "tools" / "execute.py"
 CHAPTER = """---
 jupytext: {{text_representation: {{extension: .md, format_name: myst}}}}
 kernelspec: {{display_name: Python 3, language: python, name: python3}}
@@ -18,23 +14,14 @@ kernelspec: {{display_name: Python 3, language: python, name: python3}}
 """
 
 
-@pytest.fixture
-def execute():
-    """The tool as a module."""
-    specification = importlib.util.spec_from_file_location("execute", TOOL)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module.main
-
-
-def test_chapters_are_executed_once_and_kept(execute, tmp_path, capsys):
+def test_chapters_are_executed_once_and_kept(tmp_path, capsys):
     """A good chapter is kept with its output, one that raises is not, and a second call repeats that one only."""
     chapters = []
     for name, code in (("sum", "print(19 + 23)"), ("difference", "print(60 - 23)"), ("error", "1 / 0")):
         (tmp_path / f"{name}.md").write_text(CHAPTER.format(code=code))
         chapters.append(str(tmp_path / f"{name}.md"))
     for repetition in ("2 of 3", "0 of 1"):
-        execute(str(tmp_path / "cache"), chapters)
+        execute.main(str(tmp_path / "cache"), chapters)
         assert f"Executed {repetition} chapters" in capsys.readouterr().out
     cache = get_cache(str(tmp_path / "cache"))
     kept = [cache.get_cache_bundle(record.pk).nb.cells[-1].outputs[0].text for record in cache.list_cache_records()]

@@ -128,6 +128,8 @@ def test_clusters_shade_exactly_the_negative_labels(ax, periods):
     assert np.array_equal(shaded, np.sin(2 * np.pi * periods * points) < 0)
     written = [Fraction(label.get_text().replace("\N{MINUS SIGN}", "-")) for label in ax.get_xticklabels()]
     assert written == [Fraction(k, 2 * periods) for k in range(-periods, periods + 1)]
+    with pytest.raises(ValueError, match="periods must be at least 1, got 0"):
+        figures.clusters(ax, 0)
     assert ax.get_xticks() == pytest.approx([float(tick) for tick in written])
 
 
@@ -159,3 +161,13 @@ def test_intervals_read_from_top_to_bottom(ax):
     assert [segment[:, 0].tolist() for segment in segments] == [[0.3, 0.5], [0.0, 0.2]]
     with pytest.raises(ValueError, match="one length >= 1, got 1 and 0"):
         figures.intervals(ax, ["iid"], [])
+
+
+def test_a_table_has_cells_of_equal_number():
+    assert figures.table(["n", "loss"], [[10, Interval(0.4, 0.3, 0.5)]]).data.split("\n") == [
+        "| n | loss |",
+        "| --- | --- |",
+        "| 10 | 0.40 [0.30, 0.50] |",
+    ]
+    with pytest.raises(ValueError, match="rows must have 2 cells each, got 1 in .10."):
+        figures.table(["n", "loss"], [[10]])

@@ -61,7 +61,7 @@ def rng():
         ("labels", lambda: ridge.Ridge(X, np.full(3, np.inf))),
         ("penalty", lambda: ridge.Ridge(X, Y).weights(0.0)),
         ("penalty", lambda: ridge.Ridge(X, Y).weights(np.nan)),
-        ("penalty", lambda: ridge.evaluate(STUDENT, Sample(X, Y), Sample(X, Y), [-1.0])),
+        ("penalties", lambda: ridge.evaluate(STUDENT, Sample(X, Y), Sample(X, Y), [-1.0])),
         ("features and labels", lambda: ridge.Ridge(X, 0 * Y).alignment),
         ("W", lambda: ridge.similarity(np.ones(3), np.ones(3))),
         ("W", lambda: ridge.similarity(np.full((3, 2), np.nan), np.ones(2))),

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from shallow import stats
-from shallow.experiments.heavy_tails import alignment, overlap_measures, route, runs
+from shallow.experiments.heavy_tails import alignment, overlap_measures, route, runs, sweeps
 from shallow.spectra import esd, overlaps
 
 SMALL = dict(n=200, d=100, h=150, test=20)
@@ -139,3 +140,11 @@ def test_impossible_arguments_are_named():
         alignment.prediction(0, rule="SGD", rates=[1.0], **SMALL)
     with pytest.raises(ValueError, match="rule must be one of"):
         next(route.students(drawn, "SGD", 1.0, 1))
+    with pytest.raises(ValueError, match="rule must be one of .*, got 'SGD'"):
+        runs.steps(0, rule="SGD", rate=1.0, **SMALL)
+    with pytest.raises(ValueError, match="scaling must be one of .*, got 'lazy'"):
+        runs.draw(0, scaling="lazy", **SMALL)
+    with pytest.raises(ValueError, match="features must be one of .*, got 'theory'"):
+        runs.evaluation_scale(drawn.student, "theory")
+    with pytest.raises(ValueError, match="features must be one of .*, got 'theory'"):
+        sweeps.reading(xr.Dataset(), "GD code", "theory")

@@ -208,7 +208,7 @@ def bad_calls():
     yield "count", lambda: images.subset(x, y, 2.0, rng)
     yield "x", lambda: images.enlarge(x[..., 0])
     yield "side", lambda: images.enlarge(x, 7)
-    yield "images", lambda: images.standardise(x.astype(float))
+    yield "train", lambda: images.standardise(x.astype(float))
     yield "channels", lambda: images.standardise(x, np.zeros((6, 8, 8, 3), np.uint8))
     yield "train must vary", lambda: images.standardise(x)
 

@@ -51,7 +51,7 @@ MACHINES = {
     "tolerance": lambda: machines.squared_hinge(KERNEL, LABELS, 1.0, tolerance=0.0),
     "penalties": lambda: machines.squared_hinge_path(KERNEL, LABELS, [1.0, 0.1]),
     "penalties, not finite": lambda: machines.squared_hinge_path(KERNEL, LABELS, [1.0, np.nan]),
-    "C, of a path": lambda: machines.squared_hinge_path(KERNEL, LABELS, []),
+    "penalties, of a path": lambda: machines.squared_hinge_path(KERNEL, LABELS, []),
     "max_iter": lambda: machines.squared_hinge(KERNEL, LABELS, 1.0, max_iter=0),
     "epsilon": lambda: machines.epsilon_insensitive(KERNEL, LABELS, 1.0, epsilon=-0.1),
     "intercept": lambda: machines.hinge(KERNEL, LABELS, 1.0, intercept="none"),

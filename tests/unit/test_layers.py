@@ -13,7 +13,7 @@ from references import ROOT
 
 LIBRARY = ROOT / "lib" / "shallow"
 LAYERS = [
-    {"data", "nets", "mlp", "deep", "committee", "losses", "stats", "paths"},
+    {"data", "nets", "mlp", "deep", "committee", "losses", "stats", "paths", "session"},
     {"train", "kernels", "spectra", "geometry", "receptive"},
     {"experiments"},
     {"fingerprint", "store", "sweep", "records", "recording"},

@@ -17,6 +17,7 @@ from planted import cells
 from references import ROOT
 from shallow import fingerprint, paths, recording, records, sweep
 from shallow.__main__ import main
+from shallow.experiments import Recipe
 
 
 @pytest.fixture
@@ -138,6 +139,11 @@ def test_some_seeds_now_the_rest_later(planted):
 def test_an_impossible_number_of_seeds_is_refused(planted, count):
     with pytest.raises(ValueError, match=rf"seeds must be in 1..12 \(values of 'seed'\), got {count}"):
         recording.make("planted/slow", seeds=count)
+
+
+def test_seeds_are_values_of_an_axis_of_replicates():
+    with pytest.raises(ValueError, match="seeds cannot be chosen: the axes are width, and none is of replicates"):
+        recording.first_replicates(Recipe(cells.slow, {"width": [1, 2]}, {}, "No seeds"), 1)
 
 
 def test_a_device_reaches_the_cell_and_the_manifest(planted):

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from PIL import Image
-from shallow import sliders
+from shallow import session, sliders
 
 matplotlib.use("agg")
 
@@ -161,9 +161,9 @@ def test_heavy_pages_are_refused(monkeypatch):
 
 @pytest.mark.parametrize(("setting", "recomputes"), [(None, False), ("", False), ("0", False), ("1", True)])
 def test_the_environment_chooses_between_frames_and_recomputing(monkeypatch, setting, recomputes):
-    monkeypatch.delenv(sliders.LIVE, raising=False)
+    monkeypatch.delenv(session.LIVE, raising=False)
     if setting is not None:
-        monkeypatch.setenv(sliders.LIVE, setting)
+        monkeypatch.setenv(session.LIVE, setting)
     drawn = []
 
     def draw(epoch, width):

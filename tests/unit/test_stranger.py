@@ -1,12 +1,10 @@
 """The tool that follows the README: a clone of what is committed, an empty home, both commands, an honest status."""
 
-import importlib.util
 import subprocess
-from pathlib import Path
 
 import pytest
+import stranger as tool
 
-TOOL = Path(__file__).resolve().parents[2] / "tools" / "stranger.py"
 MAKEFILE = """
 book:
 \t@test -z "$$SECRET" && test -z "$$(ls -A $$HOME)" && mkdir -p _build/html && printf '%1000000s' > _build/html/page
@@ -18,10 +16,6 @@ test:
 @pytest.fixture
 def stranger(tmp_path, monkeypatch):
     """The tool on a planted repository whose tests end as asked; returns its `visit`."""
-    specification = importlib.util.spec_from_file_location("stranger", TOOL)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-
     def visit(outcome: str, keep: list[str]) -> bool:
         root = tmp_path / "planted"
         root.mkdir()
@@ -30,8 +24,8 @@ def stranger(tmp_path, monkeypatch):
         for command in (["init", "-q"], ["add", "Makefile"], ["commit", "-q", "-m", "A book"]):
             subprocess.run([*git, *command], cwd=root, check=True)
         (root / "uncommitted").touch()
-        monkeypatch.setattr(module, "ROOT", root)
-        return module.visit(tmp_path / "visit", keep)
+        monkeypatch.setattr(tool, "ROOT", root)
+        return tool.visit(tmp_path / "visit", keep)
 
     return visit
 

@@ -47,6 +47,7 @@ class Report:
     verdict: str
     parts: Mapping[str, str]
     finding: str
+    against: Report | None = None  # what the ledger says, where it says something else
 
     def as_row(self) -> Row:
         """The row with this outcome."""
@@ -62,13 +63,19 @@ class Report:
     def __repr__(self) -> str:
         parts = ", ".join(f"{name} {verdict}" for name, verdict in self.parts.items())
         outcome = f"{self.verdict} ({parts})" if parts else self.verdict
-        return f"{self.row.id} · {outcome} · {self.finding}"
+        ledger = f"\nThe ledger says: {self.against}" if self.against else ""
+        return f"{self.row.id} · {outcome} · {self.finding}{ledger}"
 
     def _repr_html_(self) -> str:
         return (
             f'<div class="ledger-verdict" {box(self.verdict)}>{id_link(self.row)} {badge(self.verdict)}'
-            f"{parts_list(self.parts)}<div>{escape(self.finding)}</div></div>"
+            f"{parts_list(self.parts)}<div>{escape(self.finding)}</div>{instead(self)}</div>"
         )
+
+
+def instead(report: Report) -> str:
+    """What the ledger says, below a report that says something else."""
+    return f"<div>The ledger says: {report.against._repr_html_()}</div>" if report.against else ""
 
 
 def badge(verdict: str) -> str:
@@ -76,7 +83,7 @@ def badge(verdict: str) -> str:
     symbol, colour = STYLE[verdict]
     return (
         f'<span class="ledger-badge" style="background:{colour};color:#fff;padding:.1em .55em;border-radius:.8em;'
-        f'white-space:nowrap;font-size:.85em;font-weight:600">{symbol}&nbsp;{verdict}</span>'
+        f'white-space:nowrap;font-size:.85em;font-weight:600">{symbol}&nbsp;{verdict}</span> '
     )
 
 
@@ -145,7 +152,7 @@ def lines(reports: Sequence[Report]) -> Display:
         f"<tr><td>{id_link(report.row)} <br>{badge(report.verdict)}</td>"
         f'<td><span class="ledger-place">{escape(report.row.place)}</span> {escape(report.row.claim)}'
         f"{rule(report.row)}</td>"
-        f"<td>{escape(report.finding)}{parts_list(report.parts)}</td></tr>"
+        f"<td>{escape(report.finding)}{parts_list(report.parts)}{instead(report)}</td></tr>"
         for report in reports
     )
     head = "<tr><th>Claim</th><th>What the document says, and where</th><th>What we found</th></tr>"

@@ -6,11 +6,12 @@ import difflib
 import os
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from shallow import paths
+from shallow import paths, session
 from shallow.claims import display, store
 from shallow.claims.display import Display, Report
 from shallow.claims.rounding import settled
@@ -117,7 +118,8 @@ class Ledger:
         Raises:
             LedgerMismatch: verdict, parts or finding differ from the row, by more than a rounded digit.
             KeyError: no such claim.   ValueError: an unknown verdict, an empty finding.
-        With SHALLOW_LEDGER=update in the environment the row is rewritten instead of compared.
+        With SHALLOW_LEDGER=update in the environment the row is rewritten instead of compared.  In a live session,
+        where a reader may have changed a parameter, what the ledger says is shown below the outcome instead of raised.
         """
         row = self[id]
         if not isinstance(outcome, str):
@@ -137,8 +139,10 @@ class Ledger:
         if os.environ.get(UPDATE) == "update":
             self.rows[id] = report.as_row()
             store.write(self.path, self.rows[id])
-        else:
-            _compare(report, row, self.path)
+        elif different := _different(report, row):
+            if not session.is_live():
+                raise LedgerMismatch(_mismatch(report, row, different, self.path))
+            report = replace(report, against=Report(row, row.verdict, row.parts, row.finding or ""))
         return report
 
     def lines(self, *reports: Report) -> Display:
@@ -146,15 +150,19 @@ class Ledger:
         return display.lines(reports)
 
 
-def _compare(report: Report, row: Row, path: Path) -> None:
-    ledger = {"verdict": row.verdict, "parts": dict(row.parts), "finding": row.finding or ""}
-    cell = {"verdict": report.verdict, "parts": report.parts, "finding": report.finding}
-    same = cell | {"finding": settled(cell["finding"], ledger["finding"])}
-    different = [key for key in cell if same[key] != ledger[key]]
-    if not different:
-        return
+def _different(report: Report, row: Row) -> list[str]:
+    """Which of verdict, parts and finding differ, a rounded digit of the finding aside."""
+    same = {"verdict": report.verdict == row.verdict, "parts": report.parts == dict(row.parts)}
+    same["finding"] = settled(report.finding, row.finding or "") == (row.finding or "")
+    return [key for key, equal in same.items() if not equal]
+
+
+def _mismatch(report: Report, row: Row, different: list[str], path: Path) -> str:
+    """What differs, as the text of an error."""
     lines = [f"{row.id}: what this cell computed is not what {path.name} says."]
     for key in different:
-        lines += [f"  {key}", f"    cell    {cell[key] or '-'}", f"    ledger  {ledger[key] or '-'}"]
+        found, stored = getattr(report, key), getattr(row, key)
+        stored = dict(stored) if key == "parts" else stored
+        lines += [f"  {key}", f"    cell    {found or '-'}", f"    ledger  {stored or '-'}"]
     lines.append("Find out why before accepting it; `make references` writes what the cells compute into the ledger.")
-    raise LedgerMismatch("\n".join(lines))
+    return "\n".join(lines)

@@ -107,8 +107,8 @@ def sample(n: int, *, periods: int = 3, base: int = 0, seed: int = 0, design: st
     """
     _check_positive("periods", periods)
     _check_positive("n", n)
-    if base < 0 or seed < 0:
-        raise ValueError(f"base and seed must not be negative, got base={base}, seed={seed}")
+    if not all(isinstance(number, int | np.integer) and number >= 0 for number in (base, seed)):
+        raise ValueError(f"base and seed must be integers that are not negative, got base={base}, seed={seed}")
     rng = np.random.default_rng([base, n, seed])
     x = rng.uniform(-0.5, 0.5, n)
     if design == "equi":

@@ -47,6 +47,7 @@ class Draw:
 def draw(case: str, run: int, *, size: int = SIZE) -> Draw:
     """Run 0 of 10,000 points is the author's own data set, :func:`published`; other runs have streams of their own."""
     _check_case(case)
+    _check_positive("run", run, least=0)
     _check_positive("size", size, least=10)
     if run == 0 and size == SIZE:
         return published(case)
@@ -157,6 +158,7 @@ def sign_coefficients(target: Polynomial, deviation: float, count: int) -> np.nd
     $\int_a^b h_k \varphi = [-h_{k-1} \varphi]_a^b / \sqrt k$ with the normal density $\varphi$.
     """
     _check_deviation(deviation)
+    _check_positive("count", count)
     roots = np.sort(target.roots().real)  # the real part of a complex root cuts an interval, which does no harm
     ends, z = np.array([roots.min(initial=0) - 1, *roots, roots.max(initial=0) + 1]), roots / deviation
     below = hermite(z, count)[:-1] * np.exp(-(z**2) / 2) / (2 * np.pi) ** 0.5

@@ -103,6 +103,8 @@ def subset(x: np.ndarray, y: np.ndarray, count: int, rng: np.random.Generator) -
         raise ValueError(f"x and y must have one length, got shapes {x.shape} and {y.shape}")
     if not isinstance(count, int | np.integer) or not 1 <= count <= len(y):
         raise ValueError(f"count must be an integer in 1..{len(y)}, got {count!r}")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("y must hold labels, got NaN or infinity")
     labels, sizes = np.unique(y, return_counts=True)
     whole, remainder = np.divmod(int(count) * sizes, len(y))
     whole[np.argsort(-remainder, kind="stable")[: count - whole.sum()]] += 1
@@ -143,9 +145,9 @@ def standardise(train: np.ndarray, *others: np.ndarray) -> tuple[np.ndarray, ...
         ValueError: when an argument is not a stack of uint8 images with the channels of `train`, or a channel of
             `train` is constant.
     """
-    train, *others = (_images("images", x) for x in (train, *others))
+    train, *others = _images("train", train), *(_images("others", x) for x in others)
     if any(x.shape[3] != train.shape[3] for x in others):
-        raise ValueError(f"images must have {train.shape[3]} channels like train, got {[x.shape for x in others]}")
+        raise ValueError(f"others must have {train.shape[3]} channels like train, got {[x.shape for x in others]}")
     scaled = train.reshape(-1, train.shape[3]) / 255.0
     mean, deviation = scaled.mean(axis=0), scaled.std(axis=0)
     if not (deviation > 0).all():

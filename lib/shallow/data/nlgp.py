@@ -147,9 +147,9 @@ class Process:
         r"""Density $e^{(1 - 1/(2g^2))\,\mathrm{erfinv}(x/s)^2} / (s\sqrt8\,g)$ of a pixel at |x| < s, its bound."""
         s, g = self._reach(), self.gain
         y = np.asarray(x, dtype=np.float64) / s
-        inside = np.abs(y) < 1
-        density = np.exp((1 - 0.5 / g**2) * special.erfinv(np.where(inside, y, 0)) ** 2) / (s * 8**0.5 * g)
-        return np.where(inside, density, 0)
+        outside = np.abs(y) >= 1
+        density = np.exp((1 - 0.5 / g**2) * special.erfinv(np.where(outside, 0, y)) ** 2) / (s * 8**0.5 * g)
+        return np.where(outside, 0, density)
 
     def cdf(self, x: np.ndarray) -> np.ndarray:
         r"""Distribution function of a pixel, $\Phi(\mathrm{erfinv}(x/s)/g)$."""
@@ -288,8 +288,10 @@ def circulant(row: np.ndarray) -> np.ndarray:
 
 def crossings(x: np.ndarray) -> np.ndarray:
     """Number of neighbours on the last axis, the seam included, that differ in sign; shape (...,) for x (..., n)."""
-    positive = np.asarray(x) > 0
-    return (positive != np.roll(positive, 1, axis=-1)).sum(axis=-1)
+    x = np.asarray(x, dtype=np.float64)
+    if np.isnan(x).any():
+        raise ValueError("x must be numbers, got NaN")
+    return ((x > 0) != (np.roll(x, 1, axis=-1) > 0)).sum(axis=-1)
 
 
 def arcsine_law(covariance, variance_u, variance_v, alpha: float = 1.0, beta: float = 1.0) -> np.ndarray:

@@ -133,7 +133,7 @@ def signs(orthant: int | np.ndarray, dimension: int = DIMENSION) -> np.ndarray:
 
 def index(x: np.ndarray) -> np.ndarray:
     """Number of the orthant of each point; x of shape (..., D), no coordinate 0."""
-    x = np.asarray(x)
+    x = np.asarray(x, dtype=np.float64)
     if x.ndim < 1 or not np.isfinite(x).all() or not x.all():
         raise ValueError(f"x must be finite without zeros, of shape (..., D), got shape {x.shape}")
     return (x > 0) @ (1 << np.arange(x.shape[-1])[::-1])
@@ -146,6 +146,7 @@ def neighbours(orthant: int, dimension: int = DIMENSION) -> np.ndarray:
 
 def compared(empty: int, dimension: int = DIMENSION) -> tuple[int, int, int]:
     """The orthants of the document's Figure 2: the empty one, its lowest neighbour, the lowest that is neither."""
+    _check_orthants("empty", empty, dimension)
     near = neighbours(empty, dimension)
     far = np.setdiff1d(np.arange(2**dimension), [*near, empty])
     if not far.size:
@@ -156,6 +157,8 @@ def compared(empty: int, dimension: int = DIMENSION) -> tuple[int, int, int]:
 def reflected(x: np.ndarray, orthant: int | np.ndarray) -> np.ndarray:
     """The same points in another orthant: |x| with its signs; x of shape (..., D), orthant a number or shape (...)."""
     x = np.asarray(x, dtype=np.float64)
+    if x.ndim < 1:
+        raise ValueError("x must have shape (..., D), got a number")
     return np.abs(x) * signs(orthant, x.shape[-1])
 
 
@@ -200,6 +203,7 @@ def _check_positive(name: str, value: int) -> int:
 
 
 def _check_orthants(name: str, orthant: int | Sequence[int] | np.ndarray, dimension: int) -> np.ndarray:
+    _check_positive("dimension", dimension)
     orthant = np.asarray(orthant)
     whole = np.issubdtype(orthant.dtype, np.integer)
     if orthant.size and not (whole and (orthant >= 0).all() and (orthant < 2**dimension).all()):

@@ -27,6 +27,7 @@ def signs(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     Returns:
         Shape (..., n).
     """
+    x, _ = sample(x, np.zeros(len(x)))
     x, w = _directions(x, w)
     return np.sign(w @ x.T).astype(np.int8)
 
@@ -119,6 +120,6 @@ def sample(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _directions(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     x, w = np.asarray(x, dtype=np.float64), np.asarray(w, dtype=np.float64)
-    if w.ndim == 0 or w.shape[-1] != x.shape[-1]:
-        raise ValueError(f"w must have {x.shape[-1]} coordinates along its last axis, got shape {w.shape}")
+    if w.ndim == 0 or w.shape[-1] != x.shape[-1] or not np.isfinite(w).all():
+        raise ValueError(f"w must be finite with {x.shape[-1]} coordinates along its last axis, got shape {w.shape}")
     return x, w

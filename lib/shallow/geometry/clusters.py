@@ -57,6 +57,9 @@ def number_for(weights: np.ndarray, share: float = 0.99) -> int:
     """The least number of the non-negative weights (K,) whose sum is at least this share of the whole."""
     if not 0 < share <= 1:
         raise ValueError(f"share must lie in (0, 1], got {share}")
+    weights = np.asarray(weights, dtype=float)
+    if weights.ndim != 1 or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError(f"weights must be a vector of finite numbers, not negative, got shape {weights.shape}")
     cumulated = np.cumsum(np.sort(weights)[::-1])
     return int(np.sum(cumulated < share * cumulated[-1] * (1 - 1e-12))) + 1 if len(weights) else 0
 
@@ -101,6 +104,9 @@ def purity(groups: np.ndarray, others: np.ndarray, mass: np.ndarray) -> float:
         raise ValueError(
             f"groups, others and mass must be vectors of one length, got {groups.shape}, {others.shape}, {mass.shape}"
         )
+    for name, labels in (("groups", groups), ("others", others)):
+        if labels.dtype.kind not in "iubf" or not np.isfinite(labels).all():
+            raise ValueError(f"{name} must be numbers of groups, got {labels.dtype}")
     if not (np.isfinite(mass).all() and (mass >= 0).all() and mass.any()):
         raise ValueError("mass must be finite, not negative and not all zero")
     pairs, place = np.unique(np.stack([groups, others]), axis=1, return_inverse=True)

@@ -150,7 +150,10 @@ def of_patterns(
         Vectors, kinds and numbers of zeros as in :class:`Extremal` and the patterns, of those that hold an extremal
         vector.  Where D = 0 it is not examined whether a direction has the pattern.
     """
+    (x, y), patterns = alignment.sample(x, y), np.asarray(patterns)
     n, d = x.shape
+    if patterns.ndim != 2 or patterns.shape[1] != n or not np.isin(patterns, (-1, 0, 1)).all():
+        raise ValueError(f"patterns must have shape (p, {n}) and values -1, 0, 1, got shape {patterns.shape}")
     push = y[:, None] * x / n
     corners, zeros = (patterns > 0) @ push, (patterns == 0).sum(axis=1)
     sizes = np.linalg.norm(x, axis=1)
@@ -162,7 +165,10 @@ def of_patterns(
             Z = np.nonzero(own == 0)[1].reshape(-1, z)
             inputs = x[Z]
             right = np.einsum("pzd,pd->pz", inputs, D)
-            weights = -np.linalg.solve(inputs @ inputs.transpose(0, 2, 1), right[..., None])[..., 0]
+            try:
+                weights = -np.linalg.solve(inputs @ inputs.transpose(0, 2, 1), right[..., None])[..., 0]
+            except np.linalg.LinAlgError:
+                raise ValueError(f"x must be in general position, got {z} dependent rows") from None
             D += np.einsum("pz,pzd->pd", weights, inputs)
             shares = n * weights / y[Z]
             allowed = ((shares >= -ZERO) & (shares <= 1 + ZERO)).all(axis=1)
@@ -204,7 +210,8 @@ def orthogonal(x: np.ndarray, y: np.ndarray) -> Extremal:
 
 def orthogonal_count(positive: int, negative: int) -> int:
     r"""$2^{n_+} + 2^{n_-} - 1$, the number of extremal vectors of orthogonal inputs with D = 0, by signs of labels."""
-    if min(positive, negative) < 0 or positive + negative == 0:
+    whole = all(isinstance(count, int | np.integer) and count >= 0 for count in (positive, negative))
+    if not whole or positive + negative == 0:
         raise ValueError(f"positive and negative must be counts of at least one label, got {positive} and {negative}")
     return 2**positive + 2**negative - 1
 

@@ -59,6 +59,8 @@ def match_fractions(
     for name, given, rows in (("labels", labels, queries), ("point_labels", point_labels, points)):
         if given.shape != (len(rows),):
             raise ValueError(f"{name} must have shape ({len(rows)},), got {given.shape}")
+        if given.dtype.kind not in "iubf" or not np.isfinite(given).all():
+            raise ValueError(f"{name} must be numbers of classes, got {given.dtype}")
     match = point_labels[nearest(queries, points)] == labels
     return {int(label): float(match[labels == label].mean()) for label in np.unique(labels)}
 
@@ -75,8 +77,8 @@ def quotient(features: np.ndarray, reflections: np.ndarray, labels: np.ndarray) 
     """
     features, labels = _features("features", features), np.asarray(labels)
     reflections = np.asarray(reflections, dtype=np.float64)
-    if reflections.ndim != 3 or reflections.shape[1:] != features.shape:
-        raise ValueError(f"reflections must have shape (k, *{features.shape}), got {reflections.shape}")
+    if reflections.ndim != 3 or reflections.shape[1:] != features.shape or not np.isfinite(reflections).all():
+        raise ValueError(f"reflections must be finite of shape (k, *{features.shape}), got {reflections.shape}")
     if labels.shape != features.shape[:1] or set(np.unique(labels)) != {0, 1}:
         raise ValueError(f"labels must be 0 and 1, both present, for {len(features)} points, got {np.unique(labels)}")
     moved = np.median(np.linalg.norm(reflections - features, axis=-1))

@@ -53,6 +53,8 @@ def aligned(cosine: np.ndarray, threshold: float = 0.5) -> np.ndarray:
     cosine = np.asarray(cosine, dtype=np.float64)
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold must lie in (0, 1], got {threshold}")
+    if cosine.ndim < 1 or (np.abs(cosine) > 1).any():
+        raise ValueError(f"cosine must be numbers in [-1, 1], or NaN, of shape (..., m), got shape {cosine.shape}")
     known = np.isfinite(cosine).sum(axis=-1)
     reached = (np.nan_to_num(cosine) >= threshold).sum(axis=-1)
     return np.divide(reached, known, out=np.full(np.shape(known), np.nan), where=known > 0)

@@ -92,8 +92,9 @@ def newton(teacher: TwoLayer, starts: np.ndarray) -> Solutions:
     """
     _check(teacher)
     starts = np.ascontiguousarray(starts, dtype=np.float64)
-    if starts.ndim != 2 or starts.shape[1] != teacher.W.shape[1] or not np.linalg.norm(starts, axis=1).all():
-        raise ValueError(f"starts must be non-zero rows of length {teacher.W.shape[1]}, got shape {starts.shape}")
+    whole = starts.ndim == 2 and starts.shape[1] == teacher.W.shape[1] and np.isfinite(starts).all()
+    if not whole or not np.linalg.norm(starts, axis=1).all():
+        raise ValueError(f"starts must be finite rows of length {teacher.W.shape[1]}, not zero, got {starts.shape}")
     return _described(teacher, _newton(starts, *_polar(teacher)))
 
 

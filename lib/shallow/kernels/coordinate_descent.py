@@ -39,6 +39,8 @@ class Reduced(NamedTuple):
 
     def coefficients(self, weights: np.ndarray) -> np.ndarray:
         r"""c with $w \cdot z(x) = \sum_k c_k K(x, x_{\text{pivot } k})$ at any point x; weights w of shape (r,)."""
+        if np.shape(weights) != self.pivots.shape or not np.isfinite(weights).all():
+            raise ValueError(f"weights must be finite of shape {self.pivots.shape}, got shape {np.shape(weights)}")
         return linalg.solve_triangular(self.features[self.pivots], weights, trans="T", lower=True)
 
 
@@ -93,8 +95,9 @@ def squared_hinge(
     z = points.features.astype(np.float32)
     y = checked_targets(y, len(z), C, labels=True)
     check_positive(tolerance=tolerance)
-    limits = [int(limit) for limit in passes]
-    if not limits or limits[0] < 1 or limits != sorted(set(limits)):
+    limits = list(passes)
+    whole = limits and all(isinstance(limit, int | np.integer) for limit in limits)
+    if not whole or limits[0] < 1 or limits != sorted(set(limits)):
         raise ValueError(f"passes must be ascending positive integers, got {passes}")
     shift = 1 / (2 * C)
     curvature = (points.features**2).sum(axis=1) + 1 + shift

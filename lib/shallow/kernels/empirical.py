@@ -188,6 +188,6 @@ def modes_for(values: np.ndarray, threshold: float = 0.95) -> int:
 
 def mode_rule(values: np.ndarray, threshold: float = 0.95, at_least: int = 5) -> int:
     r"""The document's number of modes $K = \max(5, \min\{k : E(k) \ge 0.95\})$."""
-    if at_least < 1:
-        raise ValueError(f"at_least must be positive, got {at_least}")
+    if not isinstance(at_least, int | np.integer) or at_least < 1:
+        raise ValueError(f"at_least must be a positive integer, got {at_least!r}")
     return max(at_least, modes_for(values, threshold))

@@ -183,9 +183,10 @@ def _checked(
     """Network and inputs as tensors of the type, on the device."""
     if dtype not in (torch.float32, torch.float64):
         raise ValueError(f"dtype must be torch.float32 or torch.float64, got {dtype}")
-    weights, biases, (x,) = (
-        [torch.as_tensor(array).detach().to(device, dtype) for array in arrays] for arrays in (weights, biases, [x])
-    )
+    given = [[torch.as_tensor(array).detach() for array in arrays] for arrays in (weights, biases, [x])]
+    if any(array.is_complex() for arrays in given for array in arrays):
+        raise ValueError(f"weights, biases and {name} must be real, got complex numbers")
+    weights, biases, (x,) = ([array.to(device, dtype) for array in arrays] for arrays in given)
     shapes = [tuple(W.shape) for W in weights], [tuple(b.shape) for b in biases]
     fits = (
         len(weights) == len(biases) >= 2

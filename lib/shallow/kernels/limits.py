@@ -23,8 +23,8 @@ class Parts(NamedTuple):
 
     def at(self, width: int) -> np.ndarray:
         """The expected kernel m C + D of a network of that width."""
-        if width < 1:
-            raise ValueError(f"width must be positive, got {width}")
+        if not isinstance(width, int | np.integer) or width < 1:
+            raise ValueError(f"width must be a positive integer, got {width!r}")
         return width * self.output + self.hidden
 
 
@@ -85,8 +85,11 @@ def spectrum(
 
     Cost: O(nodes^3).
     """
-    if not low < high or not 1 <= count <= nodes:
-        raise ValueError(f"low < high and 1 <= count <= nodes are needed, got {low}, {high}, {count}, {nodes}")
+    whole = isinstance(count, int | np.integer) and isinstance(nodes, int | np.integer)
+    if not -np.inf < low < high < np.inf or not whole or not 1 <= count <= nodes:
+        raise ValueError(
+            f"low < high, finite, and integers 1 <= count <= nodes are needed, got {low}, {high}, {count}, {nodes}"
+        )
     points, weights = np.polynomial.legendre.leggauss(nodes)
     points, weights = (low + high) / 2 + (high - low) / 2 * points, weights / 2
     root = np.sqrt(weights)
@@ -101,8 +104,8 @@ def beam_eigenvalues(count: int) -> np.ndarray:
     The spectrum on an interval of length one of :func:`uniform`'s C beyond the affine functions, where it is the
     inverse of $8\,d^4/dx^4$ with free ends: the modes of a vibrating beam.  They sum to 1/3360.
     """
-    if count < 1:
-        raise ValueError(f"count must be positive, got {count}")
+    if not isinstance(count, int | np.integer) or count < 1:
+        raise ValueError(f"count must be a positive integer, got {count!r}")
     middles = (np.arange(1, count + 1) + 0.5) * np.pi
     roots = [brentq(_free_ends, middle - 0.5, middle + 0.5, xtol=1e-14) for middle in middles]
     return 1 / (8 * np.array(roots) ** 4)

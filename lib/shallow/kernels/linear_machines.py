@@ -11,7 +11,15 @@ from __future__ import annotations
 import numpy as np
 from sklearn.svm import LinearSVC, LinearSVR
 
-from shallow.kernels.machines import Convergence, Machine, checked_targets, fit_quietly, relative_gap
+from shallow.kernels.machines import (
+    Convergence,
+    Machine,
+    check_positive,
+    check_whole,
+    checked_targets,
+    fit_quietly,
+    relative_gap,
+)
 
 
 def squared_hinge(
@@ -40,7 +48,7 @@ def squared_hinge(
     minimum.
     Cost: O(n P) per pass.
     """
-    features, y = _checked(features, y, C, labels=True)
+    features, y = _checked(features, y, C, tolerance, max_iter, labels=True)
     solver = LinearSVC(C=C, dual=dual, max_iter=max_iter, tol=tolerance, random_state=_seed(rng))
     fit_quietly(solver, features, y)
     w, b = solver.coef_[0], float(solver.intercept_[0])
@@ -65,7 +73,7 @@ def absolute_error(
 
     It has the dual form only, and gives no point of the dual: compare its objective with that of the kernel machine.
     """
-    features, y = _checked(features, y, C, labels=False)
+    features, y = _checked(features, y, C, tolerance, max_iter, labels=False)
     solver = LinearSVR(C=C, max_iter=max_iter, tol=tolerance, random_state=_seed(rng))
     fit_quietly(solver, features, y)
     w, b = solver.coef_, float(solver.intercept_[0])
@@ -82,7 +90,11 @@ def _seed(rng: np.random.Generator) -> int:
     return int(rng.integers(2**31))
 
 
-def _checked(features: np.ndarray, y: np.ndarray, C: float, *, labels: bool) -> tuple[np.ndarray, np.ndarray]:
+def _checked(
+    features: np.ndarray, y: np.ndarray, C: float, tolerance: float, max_iter: int, *, labels: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    check_positive(tolerance=tolerance)
+    check_whole(max_iter=max_iter)
     features = np.asarray(features, dtype=np.float64)
     if features.ndim != 2 or not features.size or not np.isfinite(features).all():
         raise ValueError(f"features must be a finite matrix that is not empty, got shape {features.shape}")

@@ -101,10 +101,12 @@ def squared_hinge_path(
 
     Cost: $|S|^3/3$ operations per system, a few systems for each C.
     """
-    kernel, y = checked(kernel, y, penalties[0] if len(penalties) else np.nan, labels=True)
-    if not (np.isfinite(penalties).all() and (np.diff(penalties) > 0).all()):
-        raise ValueError(f"penalties must be finite and ascending, got {list(penalties)}")
-    check_positive(tolerance=tolerance, max_iter=max_iter)
+    ascending = len(penalties) and np.isfinite(penalties).all() and (np.diff(penalties) > 0).all()
+    if not ascending or not penalties[0] > 0:
+        raise ValueError(f"penalties must be positive, finite and ascending, got {list(penalties)}")
+    kernel, y = checked(kernel, y, penalties[0], labels=True)
+    check_positive(tolerance=tolerance)
+    check_whole(max_iter=max_iter)
     beta, slack = np.zeros(len(y)), np.ones(len(y))  # slack = 1 - y f, kept because f would lose it for large C
     iterations, found = 0, []
     for C in penalties:
@@ -170,6 +172,7 @@ def hinge(
 ) -> Machine:
     """Classifier with hinge loss by scikit-learn's SVC; the arguments of :func:`epsilon_insensitive`, y of -1 and 1."""
     kernel, y = checked(kernel, y, C, labels=True)
+    check_positive(tolerance=tolerance)
     solver = SVC(kernel="precomputed", C=C, tol=tolerance, max_iter=max_iter)
     return _by_libsvm(solver, kernel, y, intercept, lambda f: np.maximum(0, 1 - y * f))
 
@@ -204,6 +207,7 @@ def epsilon_insensitive(
     kernel, y = checked(kernel, y, C, labels=False)
     if not (np.isfinite(epsilon) and epsilon >= 0):
         raise ValueError(f"epsilon must be finite and not negative, got {epsilon}")
+    check_positive(tolerance=tolerance)
     solver = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=tolerance, max_iter=max_iter)
     return _by_libsvm(solver, kernel, y, intercept, lambda f: np.maximum(0, np.abs(y - f) - epsilon), epsilon)
 
@@ -241,7 +245,7 @@ def fit_quietly(solver, points: np.ndarray, targets: np.ndarray) -> None:
 
 def relative_gap(objective: float, dual: float) -> float:
     """(objective - dual) / objective, 0 for an objective of 0."""
-    return float((objective - dual) / objective) if objective > 0 else 0.0
+    return 0.0 if objective <= 0 else float((objective - dual) / objective)
 
 
 def check_positive(**numbers: float) -> None:
@@ -249,6 +253,13 @@ def check_positive(**numbers: float) -> None:
     for name, number in numbers.items():
         if not (np.isfinite(number) and number > 0):
             raise ValueError(f"{name} must be positive and finite, got {number}")
+
+
+def check_whole(**numbers: int) -> None:
+    """ValueError that names the first number that is no positive integer."""
+    for name, number in numbers.items():
+        if not isinstance(number, int | np.integer) or number < 1:
+            raise ValueError(f"{name} must be a positive integer, got {number!r}")
 
 
 def checked(kernel: np.ndarray, y: np.ndarray, C: float, *, labels: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
-from shallow.kernels.machines import Machine
+from shallow.kernels.machines import Machine, check_whole
 
 Split = tuple[np.ndarray, np.ndarray]
 Fit = Callable[[np.ndarray, np.ndarray, float], Machine]
@@ -28,16 +28,28 @@ Fit = Callable[[np.ndarray, np.ndarray, float], Machine]
 
 def misclassified(values: np.ndarray, y: np.ndarray) -> float:
     """Share of the labels -1 and 1 whose sign is not that of f; zero has the sign of -1, as in scikit-learn."""
+    values, y = _compared(np.asarray(values, dtype=float), np.asarray(y, dtype=float))
+    if not (np.isfinite(values).all() and np.isfinite(y).all()):
+        raise ValueError("values and y must be finite, got NaN or infinity")
     return float(np.mean((values > 0) != (y > 0)))
 
 
 def mean_square(values: np.ndarray, y: np.ndarray) -> float:
     """Mean of (f - y)^2."""
+    values, y = _compared(values, y)
     return float(np.mean((values - y) ** 2))
+
+
+def _compared(values: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    values, y = np.asarray(values), np.asarray(y)
+    if values.ndim != 1 or not values.size or values.shape != y.shape:
+        raise ValueError(f"values and y must be vectors of one length, got shapes {values.shape} and {y.shape}")
+    return values, y
 
 
 def folds(rng: np.random.Generator, n: int, count: int) -> list[Split]:
     """`count` pairs of indices (fitted, held out) of n points in random order, each held out once."""
+    check_whole(n=n, count=count)
     if not 2 <= count <= n:
         raise ValueError(f"count must lie between 2 and the number of points {n}, got {count}")
     parts = np.array_split(rng.permutation(n), count)
@@ -92,6 +104,8 @@ def path(
         raise ValueError(f"kernel must have shape {(len(y), len(y))} like y, got {np.shape(kernel)}")
     if not len(penalties) or not len(splits):
         raise ValueError(f"penalties and splits must not be empty, got {len(penalties)} and {len(splits)}")
+    if not (np.isfinite(penalties).all() and np.min(penalties) > 0):
+        raise ValueError(f"penalties must be positive and finite, got {penalties}")
     rows = []
     for inside, outside in splits:
         within, across = kernel[np.ix_(inside, inside)], kernel[np.ix_(outside, inside)]
@@ -124,6 +138,9 @@ def rbf_paths(
 
 def gamma_value(x: np.ndarray, gamma: float | str) -> float:
     """The number behind gamma: "auto" is 1/d, "scale" is 1/(d times the variance of all entries of x)."""
+    x = np.asarray(x)
+    if x.ndim != 2 or not x.size or x.dtype.kind not in "biuf" or not np.isfinite(x).all():
+        raise ValueError(f"x must be a finite matrix that is not empty, got shape {x.shape}")
     if gamma in ("auto", "scale"):
         return 1 / (x.shape[1] * (x.var() if gamma == "scale" else 1.0))
     if isinstance(gamma, str) or not (np.isfinite(gamma) and gamma > 0):

@@ -118,11 +118,12 @@ def gabors(n: int, widths: np.ndarray, carriers: np.ndarray) -> np.ndarray:
         carriers: $k \ge 0$ in cycles per ring; 0 gives bumps.
     """
     d = ring_distance(n)
-    a, k = np.asarray(widths, dtype=float)[:, None, None], np.asarray(carriers, dtype=float)[:, None]
-    if not (a > 0).all():
-        raise ValueError(f"widths must be positive, got {widths}")
-    if not ((k >= 0) & (k <= n / 2)).all():
-        raise ValueError(f"carriers must lie in [0, {n / 2}], got {carriers}")
+    a, k = np.asarray(widths, dtype=float), np.asarray(carriers, dtype=float)
+    if a.ndim != 1 or not (a > 0).all():
+        raise ValueError(f"widths must be a vector of positive numbers, got {widths}")
+    if k.ndim != 1 or not ((k >= 0) & (k <= n / 2)).all():
+        raise ValueError(f"carriers must be a vector in [0, {n / 2}], got {carriers}")
+    a, k = a[:, None, None], k[:, None]
     fields = np.cos(2 * np.pi * k * d / n) * np.exp(-((d / a) ** 2))
     return fields / np.linalg.norm(fields, axis=-1, keepdims=True)
 
@@ -210,6 +211,9 @@ def probability(outcomes: np.ndarray) -> Estimate:
 
 def advantage(outcomes: np.ndarray, rival: np.ndarray) -> Estimate:
     """Difference of the probabilities of two filters on the same pairs, from outcomes that broadcast; shape (...)."""
+    for name, given in (("outcomes", outcomes), ("rival", rival)):
+        if given.dtype != np.int8:
+            raise ValueError(f"{name} must be outcomes, int8, got {given.dtype}")
     difference = np.subtract(outcomes, rival, dtype=np.int8)
     error = difference.std(axis=-1) / 2 / difference.shape[-1] ** 0.5
     return Estimate(difference.mean(axis=-1, dtype=np.float64) / 2, error)
@@ -248,17 +252,19 @@ def tuned_on_average(
 
     Cost: that of :func:`outcomes_on_average` for F S filters, B biases and the first number of pairs.
     """
-    W, scales, biases = (np.asarray(a, dtype=np.float64) for a in (W, scales, biases))
-    if scales.ndim != 1 or not len(scales) or not (scales > 0).all():
-        raise ValueError(f"scales must be a vector of positive numbers, got {scales}")
+    to_select, to_evaluate = pairs
+    W = _check_filters(W, first, second, to_select)
+    scales, biases = np.asarray(scales, dtype=np.float64), np.asarray(biases, dtype=np.float64)
+    if scales.ndim != 1 or not len(scales) or not (np.isfinite(scales) & (scales > 0)).all():
+        raise ValueError(f"scales must be a vector of positive finite numbers, got {scales}")
     if biases.ndim != 1 or not len(biases):
         raise ValueError(f"biases must be a vector, got shape {biases.shape}")
     scaled = (W[:, None] * scales.reshape(-1, *[1] * (W.ndim - 1))).reshape(-1, *W.shape[1:])
-    values = probability(outcomes_on_average(select, first, second, scaled, biases, pairs[0])).value
+    values = probability(outcomes_on_average(select, first, second, scaled, biases, to_select)).value
     values = values.reshape(len(W), -1)
     best = values.argmax(axis=1)
     rows, chosen = np.arange(len(W)) * len(scales) + best // len(biases), biases[best % len(biases)]
-    outcomes = outcomes_on_average(evaluate, first, second, scaled[rows], chosen[:, None], pairs[1])[:, 0]
+    outcomes = outcomes_on_average(evaluate, first, second, scaled[rows], chosen[:, None], to_evaluate)[:, 0]
     return Tuned(scales[best // len(biases)], chosen, values.max(axis=1), outcomes)
 
 
@@ -281,10 +287,13 @@ def best_at_a_point(
     pairs: tuple[int, int] = (8_000, 100_000),
 ) -> Contest:
     """The filter of W (F, *shape) that wins most in (9) on one draw of pairs, against a rival (shape) on another."""
-    W = _check_filters(W, first, second, pairs[0])
-    best = int(probability(outcomes_at_a_point(select, first, second, W, pairs[0])).value.argmax())
-    finalists = np.stack([W[best], np.asarray(rival, dtype=np.float64)])
-    outcomes = outcomes_at_a_point(evaluate, first, second, finalists, pairs[1])
+    to_select, to_evaluate = pairs
+    W, rival = _check_filters(W, first, second, to_select), np.asarray(rival, dtype=np.float64)
+    if rival.shape != first.shape or not np.isfinite(rival).all():
+        raise ValueError(f"rival must be a finite filter of shape {first.shape}, got shape {rival.shape}")
+    best = int(probability(outcomes_at_a_point(select, first, second, W, to_select)).value.argmax())
+    finalists = np.stack([W[best], rival])
+    outcomes = outcomes_at_a_point(evaluate, first, second, finalists, to_evaluate)
     return Contest(best, Estimate(*(a[0] for a in probability(outcomes))), advantage(*outcomes))
 
 

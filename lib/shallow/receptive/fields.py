@@ -62,9 +62,6 @@ def noise_level(shape: int | tuple[int, ...], cut: float = math.inf) -> NoiseLev
         shape: pixels of the ring, or of the two axes of the torus.
         cut: highest frequency kept.
     """
-    shape = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    if len(shape) not in (1, 2) or not all(isinstance(n, int | np.integer) and n > 1 for n in shape):
-        raise ValueError(f"shape must be one or two integers of at least 2, got {shape}")
     kept = frequencies(shape) <= _frequency("cut", cut)
     pixels, modes = kept.size, int(kept.sum())
     p, c = modes / pixels, np.fft.ifftn(kept).real
@@ -111,12 +108,13 @@ def window_share(W: np.ndarray, length: int, dimension: int = 1) -> np.ndarray:
 
 def frequencies(shape: tuple[int, ...]) -> np.ndarray:
     """$|k|$ of every mode of the discrete Fourier transform, in the order of `numpy.fft.fftn`; of the given shape."""
-    axes = np.meshgrid(*(np.fft.fftfreq(n, 1 / n) for n in shape), indexing="ij")
+    axes = np.meshgrid(*(np.fft.fftfreq(n, 1 / n) for n in _sizes(shape)), indexing="ij")
     return np.sqrt(sum(k**2 for k in axes))
 
 
 def opposite(shape: tuple[int, ...]) -> np.ndarray:
     """Flat index of the mode -k for every mode k, shape (N,)."""
+    shape = _sizes(shape)
     index = np.arange(np.prod(shape)).reshape(shape)
     return np.roll(np.flip(index), 1, axis=tuple(range(len(shape)))).ravel()
 
@@ -194,6 +192,13 @@ def _energy(W: np.ndarray, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     k = frequencies(W.shape[-dimension:]).ravel()
     power = np.abs(np.fft.fftn(unit, axes=axes)).reshape(*W.shape[:-dimension], k.size) ** 2
     return power / power.sum(axis=-1, keepdims=True), k
+
+
+def _sizes(shape: int | tuple[int, ...]) -> tuple[int, ...]:
+    sizes = tuple(np.atleast_1d(shape).tolist())
+    if len(sizes) not in (1, 2) or not all(isinstance(n, int) and n > 1 for n in sizes):
+        raise ValueError(f"shape must be one or two integers of at least 2, got {shape}")
+    return sizes
 
 
 def _frequency(name: str, value: float) -> float:

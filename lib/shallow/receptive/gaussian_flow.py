@@ -55,7 +55,7 @@ def first_signs(W: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndar
     Args:
         first, second: covariances $\Sigma_1, \Sigma_0$ of the classes with label +1 and -1, shape (n, n).
     """
-    W, _, first, second = _checked(W, np.zeros(len(np.atleast_1d(W))), first, second)
+    W, _, first, second = _checked(W, np.zeros(len(np.atleast_1d(W))), first=first, second=second)
     return np.sign(np.einsum("kn,nm,km->k", W, second - first, W))
 
 
@@ -68,7 +68,7 @@ def mean_gradient(W: np.ndarray, b: np.ndarray, covariance: np.ndarray) -> Gradi
 
     Cost: O(K n^2).
     """
-    W, b, covariance, _ = _checked(W, b, covariance)
+    W, b, covariance = _checked(W, b, covariance=covariance)
     return _mean_gradient(W, b, W @ covariance)
 
 
@@ -91,7 +91,7 @@ def output_gradient(W: np.ndarray, b: np.ndarray, covariance: np.ndarray) -> Gra
 
     Cost: O(K n^2 + K^2 n).
     """
-    W, b, covariance, _ = _checked(W, b, covariance)
+    W, b, covariance = _checked(W, b, covariance=covariance)
     return _output_gradient(W, b, W @ covariance)
 
 
@@ -111,7 +111,7 @@ def loss(W: np.ndarray, b: np.ndarray, first: np.ndarray, second: np.ndarray) ->
 
     Cost: O(K n^2 + K^2 n), with four of Owen's functions for each pair of neurons.
     """
-    W, b, first, second = _checked(W, b, first, second)
+    W, b, first, second = _checked(W, b, first=first, second=second)
     total = 0.0
     for label, covariance in ((1, first), (-1, second)):
         products = W @ covariance @ W.T
@@ -130,7 +130,7 @@ def velocity(W: np.ndarray, b: np.ndarray, first: np.ndarray, second: np.ndarray
         first, second: covariances $\Sigma_1, \Sigma_0$ of the classes with label +1 and -1, shape (n, n).
         coupled: with the part of the squared loss in which the neurons see each other.
     """
-    return _velocity(*_checked(W, b, first, second), coupled)
+    return _velocity(*_checked(W, b, first=first, second=second), coupled)
 
 
 def integrate(
@@ -152,7 +152,7 @@ def integrate(
 
     Cost: 0.2 s of one core for 40 neurons of 40 pixels, coupled, up to 2000 steps at the rate 20.
     """
-    W, b, first, second = _checked(W, b, first, second)
+    W, b, first, second = _checked(W, b, first=first, second=second)
     times = np.asarray(times, dtype=np.float64)
     whole = times.ndim == 1 and times.size and np.isfinite(times).all()
     if not whole or times[0] < 0 or times[-1] == 0 or (np.diff(times) <= 0).any():
@@ -215,14 +215,14 @@ def _both_below(beta: np.ndarray, rho: np.ndarray) -> np.ndarray:
     return (ndtr(h) + ndtr(k)) / 2 - parts - (h * k < 0) / 2
 
 
-def _checked(
-    W: np.ndarray, b: np.ndarray, first: np.ndarray, second: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    second = first if second is None else second
-    W, b, first, second = (np.asarray(values, dtype=np.float64) for values in (W, b, first, second))
+def _checked(W: np.ndarray, b: np.ndarray, **covariances: np.ndarray) -> tuple[np.ndarray, ...]:
+    W, b = np.asarray(W, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if W.ndim != 2 or b.shape != W.shape[:1] or not W.size or not (np.isfinite(W).all() and np.isfinite(b).all()):
         raise ValueError(f"W and b must be finite of shapes (K, n) and (K,), got {W.shape} and {b.shape}")
-    for covariance in (first, second):
-        if covariance.shape != 2 * W.shape[1:] or not np.allclose(covariance, covariance.T):
-            raise ValueError(f"covariances must be symmetric of shape {2 * W.shape[1:]}, got shape {covariance.shape}")
-    return W, b, first, second
+    found = []
+    for name, given in covariances.items():
+        sigma = np.asarray(given, dtype=np.float64)
+        if sigma.shape != 2 * W.shape[1:] or not np.isfinite(sigma).all() or not np.allclose(sigma, sigma.T):
+            raise ValueError(f"{name} must be finite and symmetric of shape {2 * W.shape[1:]}, got shape {sigma.shape}")
+        found.append(sigma)
+    return W, b, *found

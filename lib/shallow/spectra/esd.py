@@ -34,12 +34,12 @@ def as_matrix(name: str, W: np.ndarray) -> np.ndarray:
     return W
 
 
-def ascending(values: np.ndarray, least: int = 1) -> np.ndarray:
+def ascending(values: np.ndarray, least: int = 1, name: str = "values") -> np.ndarray:
     """The values in ascending order, float64 (N,); ValueError unless finite, not negative and at least `least`."""
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 1 or len(values) < least or not np.isfinite(values).all() or (values < 0).any():
         raise ValueError(
-            f"values must be a vector of at least {least} finite numbers that are not negative, "
+            f"{name} must be a vector of at least {least} finite numbers that are not negative, "
             f"got {values if values.size < 6 else f'shape {values.shape}'}"
         )
     return np.sort(values)

@@ -70,10 +70,10 @@ class MarchenkoPastur:
         """Density at eigenvalues of any shape, zero outside the support; area one."""
         x = np.asarray(values, dtype=float) / self.scale
         low, high = (edge / self.scale for edge in self.edges)
-        inside = (x > low) & (x < high)
-        x = np.where(inside, x, 1.0)
+        outside = (x <= low) | (x >= high)
+        x = np.where(outside, 1.0, x)
         square = np.maximum((high - x) * (x - low), 0)
-        return np.where(inside, np.sqrt(square) / (2 * np.pi * self.ratio * x), 0.0) / self.scale
+        return np.where(outside, 0.0, np.sqrt(square) / (2 * np.pi * self.ratio * x)) / self.scale
 
     def cdf(self, values: np.ndarray) -> np.ndarray:
         r"""Share of the law at or below eigenvalues of any shape, in closed form.

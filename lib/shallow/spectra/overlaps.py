@@ -55,7 +55,7 @@ class Overlap:
         """Mean of the diagonal over the indices 1..ends[0], ends[0]+1..ends[1], ..., shape (len(ends),)."""
         diagonal = np.diagonal(self.matrix)
         edges = np.array([0, *ends])
-        if not ends or (np.diff(edges) <= 0).any() or edges[-1] > len(diagonal):
+        if edges.dtype.kind != "i" or len(edges) == 1 or (np.diff(edges) <= 0).any() or edges[-1] > len(diagonal):
             raise ValueError(f"ends must ascend from 1 to at most {len(diagonal)}, got {ends}")
         return np.add.reduceat(diagonal[: edges[-1]], edges[:-1]) / np.diff(edges)
 

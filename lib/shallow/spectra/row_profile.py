@@ -52,8 +52,8 @@ class RowProfile:
     @classmethod
     def log_normal(cls, h: int, d: int, spread: float) -> RowProfile:
         """Variances at the quantiles of a log-normal law: the logarithm has mean 0 and standard deviation `spread`."""
-        if not (np.isfinite(spread) and spread >= 0):
-            raise ValueError(f"spread must be finite and not negative, got {spread}")
+        if not 0 <= spread <= 100:
+            raise ValueError(f"spread must lie in [0, 100], got {spread}")
         if not isinstance(h, int | np.integer) or h < 1:
             raise ValueError(f"h must be a positive integer, got {h!r}")
         return cls(np.exp(spread * special.ndtri((np.arange(h) + 0.5) / h)), d)

@@ -127,7 +127,7 @@ def shape(values: np.ndarray, h: int, d: int, *, initial: np.ndarray | None = No
 
 def change(values: np.ndarray, initial: np.ndarray) -> float:
     r"""Largest $|\lambda_k / \lambda_k(0) - 1|$ over $k \le 0.99 N$ of two spectra of N values, each in any order."""
-    values, initial = ascending(values)[::-1], ascending(initial)[::-1]
+    values, initial = ascending(values)[::-1], ascending(initial, name="initial")[::-1]
     if values.shape != initial.shape:
         raise ValueError(f"initial must have as many eigenvalues as values, {len(values)}, got {len(initial)}")
     kept = max(1, int(UNCHANGED_SHARE * len(values)))

@@ -194,6 +194,8 @@ class Comparison(NamedTuple):
 
     def favours(self, level: float = 0.05) -> int:
         """1 if the first law wins at this level, -1 if the second does, 0 if neither."""
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie in (0, 1), got {level}")
         return int(np.sign(self.ratio)) if self.p < level else 0
 
 

@@ -133,6 +133,7 @@ def train(
 
 def _accumulate(network, x, y, micro_batch: int, *, backward: bool, progress=None) -> float:
     """Sum over the micro-batches of their share of the loss, each followed by its backward pass or not."""
+    _check_positive("micro_batch", micro_batch)
     device, value = next(network.parameters()).device, 0.0
     pieces = -(-len(y) // micro_batch)
     for images, labels in zip(x.tensor_split(pieces), y.tensor_split(pieces), strict=True):
@@ -214,12 +215,16 @@ def _check_data(x, y, network) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.tensor(x, dtype=next(network.parameters()).dtype), torch.tensor(y, dtype=torch.int64)
 
 
+def _check_positive(name: str, value: int) -> None:
+    if not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name} must be a positive integer, got {value!r}")
+
+
 def _check_options(step, steps, records, micro_batch) -> np.ndarray:
     if not (np.isfinite(step) and step > 0):
         raise ValueError(f"step must be positive and finite, got {step}")
     for name, value in (("steps", steps), ("micro_batch", micro_batch)):
-        if not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{name} must be a positive integer, got {value!r}")
+        _check_positive(name, value)
     given = np.array([0, steps]) if records is None else np.asarray(records)
     whole = given.ndim == 1 and np.issubdtype(given.dtype, np.integer) and given.size
     if not whole or given[0] < 0 or given[-1] > steps or (np.diff(given) <= 0).any():

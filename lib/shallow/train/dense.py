@@ -74,6 +74,10 @@ def train(
         raise ValueError(f"epochs must be a positive integer, got {epochs!r}")
     if not (np.isfinite(decay) and decay >= 0):
         raise ValueError(f"decay must be finite and not negative, got {decay}")
+    if records is not None and (not isinstance(records, int | np.integer) or records < 1):
+        raise ValueError(f"records must be a positive interval between records, got {records!r}")
+    if len(rates) != 3 or not all(np.isfinite(rate) and rate >= 0 for rate in rates):
+        raise ValueError(f"rates must be three non-negative numbers for (v, W, b), got {rates}")
     kept = every(records or epochs, epochs)
     W, b, v = network.W.T.copy(), network.b.copy(), network.v.copy()
     steps, shrink = step * np.asarray(rates, dtype=float), np.where(np.asarray(rates) > 0, 1 - step * decay, 1.0)

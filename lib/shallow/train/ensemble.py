@@ -116,12 +116,13 @@ def train(
     Cost: 6 P operations per point and epoch, P parameters; a step of 32 points takes about 26 microseconds at P = 8,900
     and 120 at 52,000 in float32.
     """
+    loss_number = _chosen("loss", loss, LOSSES)
     task = Task(
         networks,
         _data(networks, x, y, "", loss),
         None if validation is None else _data(networks, *validation, "validation ", loss),
         rngs,
-        loss=_chosen("loss", loss, LOSSES),
+        loss=loss_number,
         optimiser=_chosen("optimiser", optimiser, OPTIMISERS),
         rates=_each("rate", rate, len(networks), least=np.nextafter(0, 1)),
         decays=_each("decay", decay, len(networks), least=0),

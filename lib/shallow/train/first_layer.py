@@ -136,6 +136,8 @@ class Trainer:
 
     def update(self, gradient: torch.Tensor, rate: float) -> None:
         r"""Move W by $-\eta D$ for a gradient, which may be overwritten, of shape (h, d)."""
+        if not 0 <= rate < np.inf:
+            raise ValueError(f"rate must be finite and not negative, got {rate}")
         self.taken += 1
         self.W.sub_(self.rule.direction(gradient, self.state, self.taken), alpha=rate)
         if self.normalise == "after":
@@ -274,6 +276,8 @@ def _restore(path: Path, key: str, trainer: Trainer, loss: torch.Tensor) -> list
 
 def _check_data(x: np.ndarray, y: np.ndarray, student: Student) -> tuple[np.ndarray, np.ndarray]:
     x, y = np.asarray(x), np.asarray(y)
+    if np.iscomplexobj(x) or np.iscomplexobj(y):
+        raise ValueError("x and y must be real, got complex numbers")
     inputs = student.W.shape[1]
     if x.ndim != 2 or not len(x) or x.shape[1] != inputs or not np.isfinite(x).all():
         raise ValueError(f"x must be finite of shape (n, {inputs}), got shape {x.shape}")

@@ -67,6 +67,9 @@ def gradient_norm(student: Student, teacher: Moments, n: int, *, noise: float, f
         noise: standard deviation of the label noise.
         factor: c of the loss.
     """
+    check_positive("factor", factor)
+    if not isinstance(n, int | np.integer) or n < 1:
+        raise ValueError(f"n must be a positive integer, got {n!r}")
     (h, d), tanh = student.W.shape, moments("tanh")
     strength = float(student.a @ student.a) / h
     signal = teacher.slope**2 + strength * tanh.slope**2

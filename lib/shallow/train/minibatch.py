@@ -53,10 +53,13 @@ class Batches:
     """
 
     def __init__(self, n: int, size: int, rng: np.random.Generator) -> None:
+        for name, value in (("n", n), ("size", size)):
+            _check_integer(name, value, 1)
         self.n, self.size, self.rng, self.left = n, size, rng, np.empty(0, np.int32)
 
     def take(self, count: int) -> np.ndarray:
         """The next `count` batches, shape (count, B); the stream does not depend on how it is cut into calls."""
+        _check_integer("count", count, 0)
         epochs, missing = [self.left], count * self.size - len(self.left)
         while missing > 0:
             epochs.append(self.rng.permutation(self.n).astype(np.int32))
@@ -188,6 +191,11 @@ def _key(x: np.ndarray, y: np.ndarray, network: TwoLayer, rng: np.random.Generat
 # Bad input.
 
 
+def _check_integer(name: str, value: int, least: int) -> None:
+    if not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+
+
 def _checked(x, y, network, rate, steps, batch, decay, every, records, dtype, interval):
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     inputs = network.W.shape[1]
@@ -206,8 +214,7 @@ def _checked(x, y, network, rate, steps, batch, decay, every, records, dtype, in
         ("every", every, 1),
         ("interval", interval, 1),
     ):
-        if not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+        _check_integer(name, value, least)
     if batch > len(x):
         raise ValueError(f"batch must be at most the number of points, {len(x)}, got {batch}")
     if dtype not in (np.float32, np.float64):

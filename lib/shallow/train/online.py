@@ -171,7 +171,7 @@ def _checked(networks, processes, rngs, rate, steps, batch, labels, loss, offset
     _check_integer("steps", steps, 0)
     _check_integer("jobs", jobs, 1)
     _check_batch(batch)
-    if len(labels) != 2 or not np.isfinite(labels).all():
+    if np.shape(labels) != (2,) or not np.isrealobj(labels) or not np.isfinite(labels).all():
         raise ValueError(f"labels must be two finite numbers, got {labels}")
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}")

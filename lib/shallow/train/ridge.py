@@ -74,6 +74,9 @@ class Ridge:
 
 def mean_square(features: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
     r"""$\frac1n |y - Z a|^2$ for Z of shape (n, h), y of shape (n,) and a of shape (h,); without a factor 1/2."""
+    shapes = [np.shape(values) for values in (features, labels, weights)]
+    if len(shapes[0]) != 2 or shapes[1:] != [shapes[0][:1], shapes[0][1:]]:
+        raise ValueError(f"features, labels, weights must have shapes (n, h), (n,), (h,), got {shapes}")
     return float(np.mean((features @ weights - labels) ** 2, dtype=np.float64))
 
 
@@ -107,6 +110,8 @@ def evaluate(
 
     Cost: 2 n d h + n h min(n, h) operations; 0.2 s on one core for n = 2000, d = 1000, h = 1500.
     """
+    if not all(np.isfinite(penalty) and penalty > 0 for penalty in penalties):
+        raise ValueError(f"penalties must be positive and finite, got {penalties}")
     fitted, unseen = (student.features(sample.x, scale).astype(np.float64) for sample in (probe, test))
     ridge = Ridge(fitted, probe.y)
     readouts = [ridge.weights(penalty / len(student.a)) for penalty in penalties]
@@ -128,10 +133,11 @@ def similarity(W: np.ndarray, directions: np.ndarray) -> float:
     A random vector has $\sqrt{k/d}$.  Cost: h d^2 + 4/3 d^3 operations, 0.1 s on one core for d = 1000.
     """
     W, directions = np.asarray(W, dtype=np.float64), np.atleast_2d(np.asarray(directions, dtype=np.float64))
-    if W.ndim != 2 or not np.isfinite(W).all():
-        raise ValueError(f"W must be a finite matrix, got shape {W.shape}")
+    if W.ndim != 2 or not W.size or not np.isfinite(W).all():
+        raise ValueError(f"W must be a finite matrix that is not empty, got shape {W.shape}")
     d = W.shape[1]
-    if directions.ndim != 2 or directions.shape[1] != d:
-        raise ValueError(f"directions must have {d} columns, got shape {directions.shape}")
+    orthonormal = directions.ndim == 2 and np.allclose(directions @ directions.T, np.eye(len(directions)), atol=1e-6)
+    if not orthonormal or directions.shape[1] != d:
+        raise ValueError(f"directions must be orthonormal with {d} columns, got shape {directions.shape}")
     (top,) = linalg.eigh(W.T @ W, subset_by_index=[d - 1, d - 1], check_finite=False)[1].T
     return float(np.linalg.norm(directions @ top))

@@ -60,11 +60,16 @@ class Run:
         r"""$\beta_i(t) = \langle \nabla_f \mathcal L(t), \xi_i \rangle$ for vectors (n, K); shape (epochs, K)."""
         if self.gradients is None:
             raise ValueError("gradients were not kept: train with keep_gradients=True")
+        if np.ndim(vectors) != 2 or len(vectors) != self.gradients.shape[1] or not np.isfinite(vectors).all():
+            raise ValueError(f"vectors must be finite of shape ({self.gradients.shape[1]}, K), got {np.shape(vectors)}")
         return self.gradients.astype(np.float64) @ vectors
 
 
 def every(interval: int, epochs: int) -> np.ndarray:
     """Epochs 0, interval, 2 interval, ... up to and including `epochs`."""
+    for name, value, least in (("interval", interval, 1), ("epochs", epochs, 0)):
+        if not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
     return np.unique(np.append(np.arange(0, epochs + 1, interval), epochs))
 
 
@@ -153,8 +158,8 @@ def train_many(
     """
     if errors not in ("return", "raise"):
         raise ValueError(f"errors must be 'return' or 'raise', got {errors!r}")
-    if jobs < 1:
-        raise ValueError(f"jobs must be positive, got {jobs}")
+    if not isinstance(jobs, int | np.integer) or jobs < 1:
+        raise ValueError(f"jobs must be a positive integer, got {jobs!r}")
 
     def attempt(problem: tuple[np.ndarray, np.ndarray, TwoLayer]) -> Run | Diverged:
         try:

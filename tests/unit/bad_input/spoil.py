@@ -1,0 +1,220 @@
+"""Bad arguments: how one is spoilt, and what a function may make of it.
+
+A case is a function, arguments that are fine, and the faults that are none there.  Faults are made by the kind of the
+argument: arrays and sequences of numbers, numbers, whole numbers, names.  Generators, functions, truth values and
+objects of the library are left alone: an object has refused its own bad arguments when it was made.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import re
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from shallow.train.univariate import Diverged
+
+NUMBERS = {"nan": np.nan, "inf": np.inf, "0": 0, "-1": -1, "1e300": 1e300, "words": "many", "None": None}
+#: No huge ones: a huge whole number is no bad input but a long run, or more memory than there is.
+WHOLE_NUMBERS = {how: bad for how, bad in NUMBERS.items() if how != "1e300"} | {"1/2": 0.5}
+NAMES = {"unknown": "unknown", "None": None}
+ARRAYS = ("nan", "inf", "words", "complex", "whole", "empty", "scalar", "stacked", "longer")
+ERRORS = (ValueError, TypeError, Diverged)
+
+
+class Case(NamedTuple):
+    """A public function with fine arguments.
+
+    Attributes:
+        fine: argument -> faults that are none for it, and have a meaning.
+    """
+
+    function: Callable
+    arguments: dict[str, Any]
+    fine: dict[str, tuple[str, ...]]
+
+    @property
+    def name(self) -> str:
+        return name_of(self.function)
+
+    def __call__(self, **spoilt: Any) -> Any:
+        """The result for copies of the arguments, some of them replaced; iterators are exhausted."""
+        found = self.function(**copy.deepcopy(self.arguments) | spoilt)
+        return list(found) if isinstance(found, types.GeneratorType) else found
+
+
+def case(function: Callable, fine: str = "", /, **arguments: Any) -> Case:
+    """A case; `fine` reads ``argument=fault,fault argument=fault``."""
+    pairs = (part.split("=") for part in fine.split())
+    return Case(function, arguments, {name: tuple(faults.split(",")) for name, faults in pairs})
+
+
+def name_of(function: Callable) -> str:
+    """`geometry.clusters.find`, `data.nlgp.Process.density`: as in the reference pages, without the package."""
+    function = inspect.unwrap(function)
+    return f"{function.__module__.removeprefix('shallow.')}.{function.__qualname__}"
+
+
+def is_array(value: Any) -> bool:
+    """Whether it is spoilt as an array: numbers in an array, a list or a tuple."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "fiub" and value.size > 0
+    return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(one, int | float) for one in value)
+
+
+def faults(case: Case) -> Iterator[tuple[str, str, Any]]:
+    """Argument, fault and bad value; not those that are declared to be fine, nor the default of an argument."""
+    signature = inspect.signature(case.function).parameters
+    for name, value in case.arguments.items():
+        default = signature[name].default if name in signature else inspect.Parameter.empty
+        fine = case.fine.get(name, ())
+        for how, bad in made_of(value).items():
+            usual = bad is default or (np.isscalar(bad) and np.isscalar(default) and bad == default)
+            if how not in fine and "*" not in fine and not usual:
+                yield name, how, bad
+
+
+def made_of(value: Any) -> dict[str, Any]:
+    """Fault -> bad value in the place of a fine one; none for what is left alone."""
+    if is_array(value):
+        return {how: spoil(value, how) for how in ARRAYS}
+    if isinstance(value, bool | np.bool_):
+        return {}
+    if isinstance(value, int | np.integer):
+        return WHOLE_NUMBERS
+    if isinstance(value, float):
+        return NUMBERS
+    return NAMES if isinstance(value, str) else {}
+
+
+def spoil(array: Any, how: str, where: int = 0) -> Any:
+    """A copy of an array with one fault."""
+    plain = np.asarray(array)
+    broken = np.array(plain, dtype=float)
+    match how:
+        case "nan" | "inf":
+            broken.flat[where % broken.size] = np.nan if how == "nan" else np.inf
+            return broken
+        case "words":
+            return np.full(broken.shape, "many")
+        case "complex":
+            return broken + 1j
+        case "whole":  # of another type, and not a fault
+            return np.round(broken).astype(int) if plain.dtype.kind == "f" else plain.astype(np.int64)
+        case "empty":
+            return plain[:0]
+        case "scalar":
+            return plain.flat[0]
+        case "stacked":
+            return np.stack([plain] * 2)
+        case "longer":
+            return np.concatenate([plain, plain[:1]])
+    raise ValueError(f"how must be one of {', '.join(ARRAYS)}, got {how!r}")
+
+
+def numbers(found: Any) -> list[np.ndarray]:
+    """All arrays and numbers of a result, whatever holds them."""
+    if isinstance(found, torch.nn.Module):
+        found = list(found.parameters())
+    if isinstance(found, torch.Tensor):
+        found = found.detach().cpu().numpy()
+    if isinstance(found, np.ndarray | np.generic | int | float | complex):
+        return [np.asarray(found)]
+    if dataclasses.is_dataclass(found):
+        found = [getattr(found, field.name) for field in dataclasses.fields(found)]
+    elif isinstance(found, dict):
+        found = list(found.values())
+    elif not isinstance(found, tuple | list) and type(found).__module__.startswith(("shallow", "numpy.polynomial")):
+        found = [value for name, value in vars(found).items() if not name.startswith("_")]
+    return [array for one in found for array in numbers(one)] if isinstance(found, tuple | list) else []
+
+
+def no_numbers(found: Any) -> int:
+    """How many entries of a result are NaN or infinite."""
+    return sum(int((~np.isfinite(array)).sum()) for array in numbers(found) if array.dtype.kind in "fc")
+
+
+def complaint(case: Case, name: str, how: str, bad: Any, plain: Any) -> str | None:
+    """What is wrong with the outcome of one bad argument; None if it is refused or shows.
+
+    NaN, infinity, a number out of range: an error that names the argument, or a result that visibly is none; a number
+    that is too large may end in the error that says so.  An unknown name: an error that names the argument.  Words and
+    None: ValueError or TypeError.  Complex numbers: an error, NumPy's warning, or a complex result.  Whole numbers of
+    another type: an error that names the argument, or the result that they have as floats.  A wrong shape: ValueError
+    or TypeError, or the result that belongs to it, see :func:`belongs`.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        try:
+            found = case(**{name: bad})
+        except np.exceptions.ComplexWarning:
+            return None
+        except ERRORS as error:
+            if how in ("words", "None", "complex", *ARRAYS[5:]) or isinstance(error, Diverged):
+                return None
+            named = re.search(rf"\b{name.removesuffix('s')}s?\b", str(error))
+            return None if named else f"the error does not name it: {error}"
+        except (OverflowError, RuntimeError) as error:
+            large = how == "1e300" and re.search("overflow|out of range", str(error))
+            return None if large or how == "complex" else f"{type(error).__name__}: {error}"
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        if how in ("nan", "inf", "0", "-1", "1e300", "1/2"):
+            return None if no_numbers(found) > no_numbers(plain) else f"{numbers(found)}"
+        if how == "complex":
+            return None if any(array.dtype.kind == "c" for array in numbers(found)) else f"complex: {numbers(found)}"
+        if how == "whole":
+            as_floats = np.asarray(bad, dtype=np.asarray(case.arguments[name]).dtype)
+            return None if alike(found, case(**{name: as_floats})) else f"other than as floats: {numbers(found)}"
+        if how in ARRAYS:
+            return None if belongs(case, how, found, plain) else f"{numbers(found)}"
+    return f"{bad!r} is accepted"
+
+
+def alike(first: Any, second: Any) -> bool:
+    """Whether two results hold the same numbers, but for rounding."""
+    first, second = numbers(first), numbers(second)
+    return len(first) == len(second) and all(
+        a.shape == b.shape and np.allclose(a.astype(complex), b.astype(complex), rtol=1e-6, atol=1e-9, equal_nan=True)
+        for a, b in zip(first, second, strict=True)
+        if a.dtype.kind in "fiubc"
+    )
+
+
+def belongs(case: Case, how: str, found: Any, plain: Any) -> bool:
+    """Whether a result for another shape follows from that for the fine argument, so that the shape means something.
+
+    A stack of two: the stack of two equal results.  One entry: the first entry.  None: none, or visibly no number.  One
+    more row, a copy of the first: one more entry, a copy of the first; with a single array, which may have any length,
+    any result.
+    """
+    pairs = list(zip(numbers(found), numbers(plain)))
+    if how == "longer" and sum(map(is_array, case.arguments.values())) == 1:
+        return True
+    nothing = bool(numbers(plain)) and all(array.size == 0 for array in numbers(found))
+    if how == "empty" and (nothing or no_numbers(found) > no_numbers(plain)):
+        return True
+
+    def follows(a: np.ndarray, b: np.ndarray) -> bool:
+        match how:
+            case "stacked":
+                expected = np.stack([b] * 2)
+            case "scalar":
+                expected = np.asarray(b.flat[0]) if b.size else b
+            case "longer":
+                expected = np.concatenate([b, b[:1]]) if b.ndim and len(a) != len(b) else last(b)
+            case _:
+                return False
+        return a.shape == expected.shape and np.allclose(a, expected, equal_nan=True)
+
+    def last(b: np.ndarray) -> np.ndarray:
+        return np.concatenate([b, b[..., :1]], axis=-1) if b.ndim else b
+
+    return len(pairs) > 0 and len(numbers(found)) == len(numbers(plain)) and all(follows(a, b) for a, b in pairs)

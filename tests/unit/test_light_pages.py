@@ -1,0 +1,46 @@
+"""Pages get lighter, and stay what they are."""
+
+import re
+
+import light_pages
+import numpy as np
+import pytest
+from PIL import Image
+
+FIGURE = '<img alt="Two curves." src="../_images/ab12.png" style="width: 875px; height: 387px;" />'
+
+
+def text(html):
+    """What a reader sees."""
+    return re.sub(r"<[^>]*>", "", html)
+
+
+def test_marks_without_a_colour_go_and_the_text_stays():
+    code = '<span class="kn">from</span><span class="w"> </span><span class="nn">a.b</span> <span class="p">(</span>1'
+    short = light_pages.lighter(code)
+    assert short == '<span class="kn">from</span> a.b (1' and text(short) == text(code)
+
+
+def test_figures_wait_until_they_are_scrolled_to_and_keep_their_place():
+    lazy = light_pages.lighter(FIGURE)
+    assert lazy.startswith('<img loading="lazy" alt="Two curves." src="../_images/ab12.png"')
+    assert 'style="width: 875px; aspect-ratio: 875/387;"' in lazy and light_pages.lighter(lazy) == lazy
+
+
+@pytest.mark.parametrize("other", ['<img src="data:image/webp;base64,Uk" style="width: 1px; height: 2px;">', "<p>n</p>"])
+def test_other_pictures_and_text_are_left_alone(other):
+    assert light_pages.lighter(other) == other
+
+
+def test_a_picture_keeps_its_look_in_fewer_bytes(tmp_path):
+    y, x = np.mgrid[:300, :400]
+    noise = np.random.default_rng(0).integers(0, 3, x.shape)  # a photograph, more or less
+    pixels = np.stack([x // 2, y // 2, 120 + noise, np.full_like(x, 255)], -1).astype(np.uint8)
+    file = tmp_path / "figure.png"
+    Image.fromarray(pixels, "RGBA").save(file)
+    heavy = file.stat().st_size
+    assert light_pages.quantise(file) and file.stat().st_size < heavy / 2
+    with Image.open(file) as small:
+        assert small.size == (400, 300)
+        assert np.abs(np.asarray(small.convert("RGBA"), float) - pixels).mean() < 6
+    assert not light_pages.quantise(file)

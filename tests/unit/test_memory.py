@@ -1,0 +1,271 @@
+"""Peak memory of the routines that promise not to make the large arrays of the obvious form.
+
+Every bound is a number of arrays of the sizes that the routine is allowed, and stands beside a twin: the obvious form
+at the same sizes, which exceeds it, so that the measurement is known to see what it should.  NumPy tells tracemalloc
+what it allocates.  Compiled loops, LAPACK and PyTorch do not: such a call is measured by how far it raises the largest
+resident set of a process of its own (this file as a script).
+"""
+
+import json
+import multiprocessing
+import os
+import resource
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from scipy.io import savemat
+from shallow import committee, deep, mlp, nets
+from shallow.data import cyclic, images, teachers
+from shallow.data.nlgp import Process
+from shallow.experiments.cyclic_labels import ensembles, heatmaps
+from shallow.geometry import clusters, extremal, folding, gaussian_loss
+from shallow.kernels import empirical, layered
+from shallow.spectra import esd, tails
+from shallow.stats import RESAMPLES, stream
+from shallow.train import accumulated, minibatch, online, univariate
+
+NUMBER = 8  # bytes
+#: What the allocator and pages of code may add to a resident set.
+NOISE = 8_000_000
+#: The size, of that which a case takes as its argument, for calls that compile and load the code.
+SMALL = 40
+
+
+class Case(NamedTuple):
+    """A routine and its twin at the same sizes, and the bound in bytes."""
+
+    bound: int
+    ours: Callable[[], object]
+    naive: Callable[[], object]
+
+
+# What NumPy allocates.
+
+
+def traced(call: Callable[[], object]) -> int:
+    """Largest number of bytes that NumPy and Python hold at a time for a call, its result included."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def nearest_neighbours() -> Case:
+    """Some blocks of rows; distances of all pairs at once are what it avoids."""
+    queries, points = (stream("memory", n).standard_normal((n, 8)) for n in (1500, 10_000))
+    bound = 4 * folding._ROWS * len(points) * NUMBER
+    return Case(bound, lambda: folding.nearest(queries, points), lambda: queries @ points.T)
+
+
+def two_layer_kernel() -> Case:
+    """Activations of one chunk of neurons and matrices of the result's size; neither all activations nor gradients."""
+    network = nets.default(stream("memory"), 60_000, 3)
+    x = stream("points").standard_normal((150, 3))
+    bound = (6 * len(x) * empirical._CHUNK + 8 * len(x) ** 2) * NUMBER
+    return Case(bound, lambda: empirical.ntk(network, x), lambda: x @ network.W.T)
+
+
+def clusters_of_neurons() -> Case:
+    """Booleans for the pairs of one sign, and one block of cosines; not a matrix of cosines."""
+    network = nets.small(stream("memory"), 6000, 3, 1.0)
+    signs = max(int((network.v > 0).sum()), int((network.v < 0).sum()))
+    bound = 2 * signs**2 + 2 * clusters._ROWS * signs * NUMBER
+    directions = network.W[network.v > 0]
+    return Case(bound, lambda: clusters.find(network, 0.5), lambda: directions @ directions.T)
+
+
+def column_of_a_heatmap() -> Case:
+    """The resampled functions once, and a few copies of a tenth of them and of all models; not copies of all."""
+    options = {"width": 16, "step": 0.01, "epochs": 400, "every": 100}
+    records, models, grid = ensembles.functions(20, **options).f.shape
+    draws = stream("memory").standard_normal((RESAMPLES, models, grid // heatmaps._THINNING))
+    bound = (draws.size + 4 * (draws.size // 10 + records * models * grid)) * NUMBER
+    return Case(bound, lambda: heatmaps.heatmap(20, **options), lambda: ensembles.robust_variance(draws.copy()))
+
+
+@pytest.mark.parametrize("case", [nearest_neighbours, two_layer_kernel, clusters_of_neurons, column_of_a_heatmap])
+def test_arrays_of_numpy_stay_within_their_bound(case):
+    bound, ours, naive = case()
+    ours()  # compiles and fills caches
+    assert traced(ours) <= bound < traced(naive)
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    """Files of both kinds with 4000 and 1000 random images of 32 x 32 x 3."""
+    rng, found = np.random.default_rng(0), {}
+    for part, n in (("train", 4000), ("test", 1000)):
+        found[f"x_{part}"] = rng.integers(0, 256, (n, 32, 32, 3), dtype=np.uint8)
+        found[f"y_{part}"] = rng.integers(0, 10, n)
+        published = {
+            "X": np.moveaxis(found[f"x_{part}"], 0, 3),
+            "y": np.where(found[f"y_{part}"], found[f"y_{part}"], 10),
+        }
+        savemat(tmp_path / f"{part}_32x32.mat", published)
+    np.savez(tmp_path / "cifar10.npz", **found)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("name", "copies"), [("cifar10", 1), ("svhn", 3)])
+def test_images_are_read_as_bytes(pictures, name, copies):
+    """A file of arrays once; published SVHN, whose images come last, as read and in our order.  Never as numbers."""
+    size = 5000 * 32 * 32 * 3
+    loaded = images.load(name, pictures).x_train
+    assert traced(lambda: images.load(name, pictures)) <= 1.1 * copies * size < traced(lambda: loaded.astype(float))
+
+
+# What the whole process takes.
+
+
+def epochs_on_a_line(m: int = 20_000) -> Case:
+    """Vectors of points and neurons, and the table of bins; not the pairs of both."""
+    sample = cyclic.sample(2000, seed=0)
+    network = nets.default(sample.rng, m)
+    bound = 64 * (2000 + m) * NUMBER + NOISE
+    return Case(
+        bound,
+        lambda: univariate.train(sample.x, sample.y, network, step=1e-4, epochs=3),
+        lambda: np.multiply.outer(sample.x, network.W[:, 0]),
+    )
+
+
+def mini_batches(m: int = 60_000) -> Case:
+    """Copies of the weights; not the activations of a batch."""
+    d, batch = 5, 512
+    x = stream("inputs").standard_normal((1000, d)).astype(np.float32)
+    network = nets.small(stream("network"), m, d, 1e-3)
+    options = {"rate": 0.01, "steps": 2, "batch": batch}
+    return Case(
+        10 * m * (d + 1) * NUMBER + NOISE,
+        lambda: minibatch.train(x, x[:, 0], network, rng=stream("batches"), **options),
+        lambda: x[:batch] @ network.W.astype(np.float32).T,
+    )
+
+
+def pairs_of_neurons(m: int = 4000) -> Case:
+    """Weights and directions; not the cosines of all pairs."""
+    network, teacher = nets.small(stream("network"), m, 5, 1.0), teachers.first_axis(5)
+    bound = 8 * network.W.size * NUMBER + NOISE
+    return Case(bound, lambda: gaussian_loss.excess_risk(network, teacher), lambda: network.W @ network.W.T)
+
+
+def deep_tangent_kernel(n: int = 600) -> Case:
+    """The result, some copies of the activations and a few blocks; not the gradients."""
+    widths = (100, 512, 1)
+    network, x = mlp.default([stream("network")], widths).network(0), stream("points").standard_normal((n, widths[0]))
+    bound = (n**2 + 8 * n * sum(widths) + 4 * layered._BLOCK**2) * NUMBER + NOISE
+    return Case(bound, lambda: layered.ntk(*network, x), lambda: layered.jacobian(*network, x))
+
+
+def spectrum_of_a_long_matrix(h: int = 3000) -> Case:
+    """The Gram matrix of the short side; no orthogonal matrix of the long one."""
+    d = 100
+    W = stream("matrix").standard_normal((h, d))
+    bound = (h * d + 8 * d**2) * NUMBER + NOISE
+    return Case(bound, lambda: esd.eigenvalues(W), lambda: np.linalg.svd(W))
+
+
+def largest_singular_values(d: int = 1000) -> Case:
+    """Some tens of vectors; not all of them."""
+    h = 3 * d // 2
+    W = stream("matrix").standard_normal((h, d))
+    return Case(50 * (h + d) * NUMBER + NOISE, lambda: esd.top(W, 2), lambda: esd.singular_vectors(W))
+
+
+def tail_of_a_spectrum(n: int = 4000) -> Case:
+    """Vectors of the values; not the distances of all cuts."""
+    values = stream("values").pareto(1.5, n) + 1
+    return Case(16 * n * NUMBER + NOISE, lambda: tails.scan(values), lambda: np.divide.outer(values, values))
+
+
+def extremal_vectors(n: int = 6000) -> Case:
+    """Vectors of the points; not the patterns of all arcs."""
+    x, y = teachers.gaussian(stream("points"), teachers.first_axis(2), n)
+    bound = 32 * x.size * NUMBER + NOISE
+    return Case(bound, lambda: extremal.circle(x, y), lambda: x @ x.T > 0)
+
+
+def online_samples(steps: int = 1000) -> Case:
+    """A few batches whatever the number of steps; not the samples of all of them."""
+    pair, batch, pixels = (Process(40, 2.0, 3.0), Process(40, 1.0, 3.0)), 400, 40
+    networks, options = committee.start([stream("network")], 8, pixels), {"rate": 1.0, "records": [steps]}
+    bound = (4 * batch * pixels + steps) * NUMBER + NOISE
+    return Case(
+        bound,
+        lambda: online.train(networks, pair, rngs=[stream("batches")], steps=steps, batch=batch, **options),
+        lambda: online.batches(pair, stream("batches"), steps, batch),
+    )
+
+
+def micro_batches(n: int = 200) -> Case:
+    """Twice what the docstring says of an image, 2 MB at the width 64, for those of one micro-batch; not for all."""
+    width, few = 16, 10
+    network, rng = deep.vgg11(stream("network"), width=width), stream("images")
+    x = torch.tensor(rng.standard_normal((n, 3, 32, 32)), dtype=torch.float32)
+    y = torch.tensor(rng.integers(10, size=n))
+    weights = sum(p.nbytes for p in network.parameters())
+    bound = 2 * few * 2_000_000 * width // 64 + 4 * weights + NOISE
+    return Case(
+        bound,
+        lambda: accumulated.gradient(network, x, y, micro_batch=few),
+        lambda: accumulated.gradient(network, x, y, micro_batch=n),
+    )
+
+
+WHOLE = (
+    epochs_on_a_line, mini_batches, pairs_of_neurons, deep_tangent_kernel, spectrum_of_a_long_matrix,
+    largest_singular_values, tail_of_a_spectrum, extremal_vectors, online_samples, micro_batches,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def resident():
+    """Bound, and bytes of the routine and of its twin, by name."""
+    alone = os.environ | {"OMP_NUM_THREADS": "1"}  # other threads would not live on in a forked process
+    done = subprocess.run([sys.executable, __file__], env=alone, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", [case.__name__ for case in WHOLE])
+def test_processes_stay_within_their_bound(resident, name):
+    bound, ours, naive = resident[name]
+    assert ours <= bound < naive
+
+
+def largest_resident_set() -> int:
+    """Bytes; Linux counts in kilobytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1024 if sys.platform == "linux" else 1)
+
+
+def raised(case: Callable[..., Case], which: str) -> int:
+    """By how much a call raises it, beyond a small call that touches the same code.
+
+    A forked process begins with the present resident set of its parent, not with the largest, which compiling raised.
+    """
+    getattr(case(SMALL), which)()
+    call = getattr(case(), which)
+    before = largest_resident_set()
+    call()
+    return largest_resident_set() - before
+
+
+def measured(case: Callable[..., Case]) -> list[int]:
+    """Bound, routine and twin, either call in a process of its own."""
+    found = [case().bound]
+    for which in ("ours", "naive"):
+        getattr(case(SMALL), which)()
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            found.append(pool.apply(raised, (case, which)))
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps({case.__name__: measured(case) for case in WHOLE}))
