@@ -13,7 +13,7 @@ from interactive import live, names
 ALL = os.environ.get("SHALLOW_INTERACTIVE") == "all"
 SHORT = [references.BOOK / "claims.md"]
 # Known: sections of these pages rebind each other's names, see test_names.py.
-OUT_OF_ORDER = {"cyclic_labels", "heavy_tails", "speed"}
+OUT_OF_ORDER = {"cyclic_labels"}
 
 
 @pytest.fixture(scope="module", params=references.chapters() if ALL else SHORT, ids=lambda path: path.stem)

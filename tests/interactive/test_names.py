@@ -7,7 +7,7 @@ import references
 from interactive import names
 
 # Known: the names of these pages still mean different things in different sections.
-TANGLED = {"cyclic_labels", "speed"}
+TANGLED = {"cyclic_labels"}
 PAGES = [
     pytest.param(path, id=path.stem, marks=[pytest.mark.xfail(strict=True)] if path.stem in TANGLED else [])
     for path in references.chapters()

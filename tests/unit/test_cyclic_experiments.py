@@ -3,16 +3,22 @@
 import numpy as np
 import pytest
 import xarray as xr
-from shallow import nets, sweep
+from shallow import nets, stats, sweep
 from shallow.data import cyclic
 from shallow.experiments.cyclic_labels import (
     agreement,
     amplitudes,
+    bumps,
     dose,
     embedding,
     ensembles,
+    heatmaps,
     mechanism,
     normalisation,
+    outcomes,
+    runs,
+    stability,
+    undersampling,
 )
 from shallow.train import dense, oracle, univariate
 
@@ -99,6 +105,11 @@ def test_reduced_forms():
     assert 0 < float(same[0].alive) <= 1
     with pytest.raises(ValueError, match="form must be one of"):
         normalisation.reduced(50, 1, "median", **common)
+
+
+def test_an_unknown_initialisation_is_refused():
+    with pytest.raises(ValueError, match="initial must be one of default, normal, got 'zero'"):
+        runs.start(np.random.default_rng(0), 8, initial="zero")
 
 
 def test_identity_of_mean_and_sum():
@@ -304,3 +315,77 @@ def test_embedding_cells():
     assert cell.sizes["horizon"] == 2 and (cell.cosine.isnull() | (abs(cell.cosine) <= 1)).all()
     noisy = embedding.noisy(3, "strat", 0, n=30, width=16, epochs=200)
     assert list(noisy.epoch) == [0, 100, 200] and ((noisy.true_share > 0) & (noisy.true_share < 1)).all()
+
+
+def test_outcomes_keep_the_bump_and_the_end_of_a_run():
+    curves = runs.run(3, design="poor(5,1)", step=0.01)
+    kept, stacked = outcomes.outcome(3, design="poor(5,1)", step=0.01), curves.expand_dims(seed=[3])
+    bump = bumps.slow(stacked)
+    assert all(kept[name] == bump[name].item() for name in bump)
+    last = curves.isel(epoch=-1)
+    assert kept.trace == last.trace and kept.test_loss == last.test_loss and "epoch" not in kept.dims
+    inside = undersampling.final_errors(outcomes.outcomes(stacked), "poor(5,1)")[1]
+    assert inside == last.cluster_error.values[5]
+    assert np.isnan(undersampling.final_errors(outcomes.outcomes(stacked), "iid")[1]).all()
+
+
+def test_energies_are_shares_at_the_moments_of_qualifying_runs():
+    cells = {seed: mechanism.energies(seed, design="poor(5,1)", agop=0.0) for seed in range(6)}
+    anatomies = sweep.grid(mechanism.anatomy, {"seed": range(6)}, design="poor(5,1)")
+    found = mechanism.events(anatomies, (5,))
+    assert 0 < found.sizes["seed"] < 6
+    wanted = mechanism.at_events(anatomies, found, "energy_grid").transpose("seed", "moment", "cluster")
+    for seed, cell in cells.items():
+        if seed in found.seed:
+            assert np.allclose(cell.energy_grid, wanted.sel(seed=seed))
+            assert np.allclose(cell.energy_grid.sum("cluster"), 1)
+        else:
+            assert cell.energy_grid.isnull().all()
+
+
+def test_ensemble_of_a_form_takes_its_step():
+    cells = {form: normalisation.ensemble(50, 0, form) for form in normalisation.STEPS}
+    assert np.array_equal(cells["sum"].gram, cells["0.5/n"].gram)  # the two steps coincide at n = 50
+    assert not np.array_equal(cells["sum"].gram, cells["0.1/n"].gram)
+    plain = ensembles.ensemble(50, step=0.01)
+    assert np.array_equal(heatmaps.unpack(cells["sum"].gram), plain.gram)
+
+
+def test_bootstrap_weights_are_those_of_the_named_stream():
+    drawn = stats.stream("models", "t").multinomial(40, np.full(40, 1 / 40), (7, 3)) / 40
+    for _ in range(2):  # drawn, then remembered
+        assert np.array_equal(heatmaps.weights(3, 40, name="t", resamples=7), drawn)
+    assert not np.array_equal(heatmaps.weights(3, 40, name="u", resamples=7), drawn)
+
+
+def test_a_disturbance_is_passed_on_in_proportion_before_runs_part():
+    short = dict(step=0.001, n=20, width=64, epochs=20)
+    sizes = [float(stability.disturbed(1, epsilon=epsilon, **short).difference) for epsilon in (0.0, 1e-9, 2e-9)]
+    assert sizes[0] == 0 < sizes[1] < 1e-6
+    assert sizes[2] == pytest.approx(2 * sizes[1], rel=1e-3)
+
+
+def test_a_run_that_hardly_moves_keeps_its_kernel_and_one_that_diverges_has_none():
+    still = stability.regime(0, step=1e-9, width=64, n=20, epochs=2)
+    assert all(float(still[name]) == pytest.approx(1, abs=1e-6) for name in ("alignment", "beyond", "subspace"))
+    assert 0 < still.moved < 1e-7 and np.isnan(still.diverged_epoch)
+    assert still.null_beyond < 0.999 and still.null_subspace < 0.999  # what another network has
+    with np.errstate(all="ignore"):
+        gone = stability.regime(0, step=1e200, width=64, n=20, epochs=50)
+    assert gone.diverged_epoch > 0 and all(np.isnan(gone[name]) for name in ("alignment", "moved"))
+    assert gone.null_beyond == still.null_beyond
+    assert gone.step_eigenvalue == pytest.approx(1e209 * float(still.step_eigenvalue))
+
+
+def test_sensitivity_is_that_of_the_trained_function():
+    found = stability.sensitivity(0, step=0.001, width=32, n=10, epochs=30, at=20)
+    sample = cyclic.sample(10, base=7, seed=0)
+    network = nets.default(sample.rng, 32)
+    plain, flipped, moved = (
+        univariate.train(x, y, network, step=0.001, epochs=20).network.forward(stability.GRID)
+        for x, y in ((sample.x, sample.y), *stability._disturbed(sample, 0))
+    )
+    assert found["size"] == pytest.approx(np.sqrt(np.mean(plain**2)))
+    assert found.flip == pytest.approx(np.sqrt(np.mean((flipped - plain) ** 2)), rel=1e-9)
+    assert found.move == pytest.approx(np.sqrt(np.mean((moved - plain) ** 2)), rel=1e-9)
+    assert 0 < found.move < found.flip and 0 < found.top_share <= 1
