@@ -189,3 +189,18 @@ def at_events(runs: xr.Dataset, found: xr.Dataset, variable: str) -> xr.DataArra
     moments = {"start": 0, "low": found.low, "peak": found.peak, "T/2": last // 2, "T": last}
     parts = [runs[variable].sel(seed=found.seed, epoch=xr.zeros_like(found.low) + when) for when in moments.values()]
     return xr.concat([part.drop_vars("epoch") for part in parts], xr.Variable("moment", list(moments)))
+
+
+@releases_gil
+def energies(seed: int, *, design: str, agop: float) -> xr.Dataset:
+    """Where f'^2 lives at the :func:`at_events` of one run, for runs with a recovering bump.
+
+    Returns energy_grid and energy_points of :func:`anatomy` over (moment, cluster), NaN in a run that does not qualify.
+    A design without a poor cluster takes the moments of poor(5,1) with the same seed and penalty.
+    """
+    marking = design if design in POOR else "poor(5,1)"
+    runs = {name: anatomy(seed, design=name, agop=agop).expand_dims(seed=[seed]) for name in {design, marking}}
+    found = events(runs[marking], POOR[marking])
+    names = ("energy_grid", "energy_points")
+    shares = [at_events(runs[design], found, name).reindex(seed=[seed]).isel(seed=0, drop=True) for name in names]
+    return xr.Dataset(dict(zip(names, shares, strict=True))).transpose("moment", "cluster")

@@ -23,6 +23,8 @@ STEP = 0.01
 FORMS = {"sum": lambda n: STEP, "mean": lambda n: STEP / n, "mean, 50 x step": lambda n: 50 * STEP / n}
 AFTER = 1000  # instability is judged on the records after this epoch
 NEAR = 1 / 4  # of a cluster width: what counts as near a label boundary
+#: Options of the step in the three ensembles whose variance is compared.
+STEPS = {"sum": {"step": STEP}, "0.5/n": {"step_times_n": 0.5}, "0.1/n": {"step_times_n": 0.1}}
 
 
 @releases_gil
@@ -168,6 +170,12 @@ def at_equal_loss(ensemble: xr.Dataset, level: float) -> xr.DataArray:
     reached = (per_point < level).any("epoch")
     first = (per_point < level).argmax("epoch")
     return ensemble.gram.isel(epoch=first).isel(n=np.flatnonzero(reached))
+
+
+@releases_gil
+def ensemble(n: int, base: int, form: str) -> xr.Dataset:
+    """Ten models under one of `STEPS`, 20,000 epochs: the Dataset of :func:`heatmaps.models`."""
+    return heatmaps.models(n, base=base, **STEPS[form])
 
 
 @releases_gil

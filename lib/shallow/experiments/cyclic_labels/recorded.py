@@ -8,15 +8,17 @@ from shallow.experiments.cyclic_labels import (
     amplitudes,
     dose,
     embedding,
+    mechanism,
     modes,
     normalisation,
+    outcomes,
     small_steps,
     stability,
 )
 from shallow.experiments.cyclic_labels.heatmaps import SIZES, heatmap, models
-from shallow.experiments.cyclic_labels.initialisation import NETWORKS, compared, kernel_change
+from shallow.experiments.cyclic_labels.initialisation import NETWORKS, compared, kernel_change, passage
 from shallow.experiments.cyclic_labels.regularisation import after_zero, decayed
-from shallow.experiments.cyclic_labels.undersampling import spiky
+from shallow.experiments.cyclic_labels.undersampling import DESIGNS, spiky
 
 ALL_SIZES = list(range(10, 201))
 #: The report draws ten models; four times as many make the intervals half as wide.
@@ -203,5 +205,69 @@ RECORDS: dict[str, Recipe] = {
         {"design": ["strat", "equi", "iid"], "step": [0.0003, 0.001, 0.003, 0.01], "seed": list(range(50))},
         {},
         "Spikes of the test loss at four steps, records every 20 epochs",
+    ),
+    "designs_long_step": Recipe(
+        outcomes.outcome,
+        {"design": list(DESIGNS), "seed": list(range(50))},
+        {"step": 0.01},
+        "Bumps and ends of the runs of seven designs at the step 0.01",
+    ),
+    "penalty_strengths": Recipe(
+        outcomes.outcome,
+        {
+            "agop": [1e-12, 0.0001, 0.001, 0.01, 0.1],
+            "design": ["iid", "two_rightmost"],
+            "step": [0.001, 0.01],
+            "seed": list(range(50)),
+        },
+        {},
+        "Bumps and ends of runs with a gradient penalty of five strengths",
+    ),
+    "one_layer": Recipe(
+        outcomes.one_layer,
+        {
+            "train": ["output", "hidden"],
+            "step": [0.001, 0.01],
+            "design": ["poor(5,1)", "strat"],
+            "seed": list(range(50)),
+        },
+        {},
+        "Test loss and bumps when the output weights or the hidden layer alone are trained",
+    ),
+    "penalty_slopes": Recipe(
+        mechanism.energies,
+        {"design": ["poor(5,1)", "two_rightmost", "strat"], "seed": list(range(50))},
+        {"agop": 0.001},
+        "Where the squared slope lives at the moments of a bump, with the gradient penalty",
+    ),
+    "three_steps": Recipe(
+        normalisation.ensemble,
+        {"form": list(normalisation.STEPS), "base": [0, 1], "n": list(SIZES)},
+        {},
+        "Ten models one by one on 13 sizes: the sum, and two steps proportional to 1/n",
+        replicates="base",
+    ),
+    "sum_or_mean": Recipe(
+        normalisation.reduced,
+        {
+            "form": list(normalisation.FORMS),
+            "width": [128, 512],
+            "n": [10, 20, 50, 80, 120, 160, 200, 400],
+            "seed": list(range(20)),
+        },
+        {},
+        "Error, stability and surviving neurons of the sum and of two forms of the mean",
+    ),
+    "active_terms": Recipe(
+        normalisation.active_terms,
+        {"step": [0.01, 0.001], "n": [50, 100, 200], "seed": list(range(50))},
+        {},
+        "Active hinge terms and those near a label boundary, at three epochs",
+    ),
+    "passage": Recipe(
+        passage,
+        {"alpha": [1, 0.5, 0.25, 0.1, 0.03, 0.01], "step": [0.001, 0.01], "seed": list(range(20))},
+        {},
+        "How long training takes to get going from small initial parameters",
     ),
 }

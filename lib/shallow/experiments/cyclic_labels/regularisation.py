@@ -206,7 +206,8 @@ def effects(penalised: xr.Dataset, plain: xr.Dataset, *, name: str) -> dict[str,
     r"""Effects of a penalty on runs of the same seeds, in the three senses of "outcome".
 
     Args:
-        penalised, plain: stacked cells of :func:`runs.run`, paired along `seed`; pairs with a diverged run are dropped.
+        penalised, plain: :func:`outcomes.outcomes` of the runs, paired along `seed`; pairs with a diverged run are
+            dropped.
         name: of the bootstrap's random stream.
 
     Returns:
@@ -214,11 +215,11 @@ def effects(penalised: xr.Dataset, plain: xr.Dataset, *, name: str) -> dict[str,
         `dynamics`: difference of the fractions of diverging bumps;
         `function`: geometric mean of the ratios of the final $\mathrm{Tr}\,G$.
     """
-    finite = np.isfinite(penalised.test_loss).all("epoch") & np.isfinite(plain.test_loss).all("epoch")
+    finite = np.isfinite(penalised.test_loss) & np.isfinite(plain.test_loss)
     penalised, plain = penalised.isel(seed=finite.values), plain.isel(seed=finite.values)
-    loss = [each.test_loss.isel(epoch=-1).values for each in (penalised, plain)]
-    diverging = [bumps.slow(each).diverging.values for each in (penalised, plain)]
-    trace = [np.log(each.trace.isel(epoch=-1).values) for each in (penalised, plain)]
+    loss = [each.test_loss.values for each in (penalised, plain)]
+    diverging = [each.diverging.values for each in (penalised, plain)]
+    trace = [np.log(each.trace.values) for each in (penalised, plain)]
     spread = loss[1].std(ddof=1)
     ratio = stats.paired(*trace, name=f"{name}/function")
     return {

@@ -123,15 +123,14 @@ def shuffled(found: dict[str, xr.Dataset], rng: np.random.Generator) -> dict[str
     }
 
 
-def final_errors(trained: xr.Dataset, design: str) -> tuple[np.ndarray, np.ndarray]:
-    """Misclassified share of the grid at the last record: in total and inside the poor clusters, each of shape (seed,).
+def final_errors(ended: xr.Dataset, design: str) -> tuple[np.ndarray, np.ndarray]:
+    """Misclassified share of the grid at the end of :func:`outcomes.outcomes`: in total and inside the poor clusters.
 
-    The second is NaN for designs without a poor cluster.
+    Each has shape (seed,); the second is NaN for designs without a poor cluster.
     """
-    last = trained.isel(epoch=-1)
     poor = poor_clusters(design)
-    inside = last.cluster_error.values[:, poor].mean(axis=1) if len(poor) else np.full(last.sizes["seed"], np.nan)
-    return last.error.values, inside
+    inside = ended.cluster_error.transpose("seed", "place").values[:, poor].mean(axis=1) if len(poor) else np.nan
+    return ended.error.values, np.broadcast_to(inside, ended.error.shape)
 
 
 @releases_gil
