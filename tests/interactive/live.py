@@ -1,5 +1,6 @@
 """A page in one kernel, as a reader uses it: run through more than once, in another order, its sliders moved."""
 
+import ast
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -56,6 +57,12 @@ class Kernel:
 def code_numbers(notebook: NotebookNode) -> list[int]:
     """Positions of the code cells that are not empty."""
     return [k for k, cell in enumerate(notebook.cells) if cell.cell_type == "code" and cell.source.strip()]
+
+
+def bound(source: str) -> set[str]:
+    """The names that a piece of code assigns at its top level."""
+    return {name.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Assign)
+            for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)}  # fmt: skip
 
 
 @contextmanager

@@ -48,6 +48,39 @@ def test_sections_from_last_to_first_give_the_same(request, once):
         assert [number for number in again if again[number] != outputs[number]] == [], section.title
 
 
+# Another value for the cell tagged `parameters` at the top of a chapter.
+CHANGED = {
+    "cyclic_labels": "SEEDS = 10",
+    "heavy_tails": "RATE, STEPS = 0.5, 5",
+    "simplicity_bias": "SEEDS = range(1, 4)",
+    "hidden_structure": "RUNS = range(3, 7)",
+    "localization": "SEEDS = range(2)",
+}
+
+
+def with_parameters(notebook, code):
+    """The same notebook with another cell of parameters, which must bind the same names."""
+    (cell,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    names_before, names_after = (live.bound(source) for source in (cell.source, code))
+    assert names_before == names_after, (names_before, names_after)
+    cell.source = code
+    return notebook
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_chapter_has_one_cell_of_parameters(name):
+    with_parameters(jupytext.read(references.BOOK / f"{name}.md"), CHANGED[name])
+
+
+@pytest.mark.skipif(not ALL, reason="takes minutes a chapter: make interactive")
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_chapter_runs_to_its_end_with_other_parameters(name):
+    notebook = with_parameters(jupytext.read(references.BOOK / f"{name}.md"), CHANGED[name])
+    with live.kernel(notebook) as kernel:
+        kernel.run(live.code_numbers(notebook))
+
+
 def test_the_comparison_sees_what_depends_on_the_order():
     notebook = jupytext.reads("x = 1\n\n# %%\nprint(x)\n\n# %%\nx = 2\nprint(x)\n", fmt="py:percent")
     with live.kernel(notebook) as kernel:
