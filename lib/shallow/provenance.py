@@ -164,4 +164,8 @@ def rule(agreement: Exact | Band) -> str:
             return f"in a band of {sigmas:g} standard deviations over `{over}`"
         case Exact(relative, absolute, elsewhere):
             more = f", or {absolute:g} absolute" if absolute else ""
-            return f"exact to {relative:g}{more}" + (f"; to {elsewhere:g} on another processor" if elsewhere else "")
+            here = f"exact to {relative:g}{more}"
+            if elsewhere is None:
+                return here
+            there = rule(elsewhere) if isinstance(elsewhere, Band) else f"to {elsewhere:g}"
+            return f"{here}; {there} on another processor"

@@ -12,8 +12,6 @@ from interactive import live, names
 
 ALL = os.environ.get("SHALLOW_INTERACTIVE") == "all"
 SHORT = [references.BOOK / "claims.md"]
-# Known: sections of these pages rebind each other's names, see test_names.py.
-OUT_OF_ORDER = {"cyclic_labels"}
 
 
 @pytest.fixture(scope="module", params=references.chapters() if ALL else SHORT, ids=lambda path: path.stem)
@@ -39,10 +37,8 @@ def test_a_second_run_gives_the_same(once):
 
 
 @pytest.mark.timeout(3600)
-def test_sections_from_last_to_first_give_the_same(request, once):
-    path, notebook, kernel, outputs = once
-    if path.stem in OUT_OF_ORDER:
-        request.applymarker(pytest.mark.xfail(strict=True))
+def test_sections_from_last_to_first_give_the_same(once):
+    _, notebook, kernel, outputs = once
     for section in reversed(names.sections(notebook)):
         again = kernel.run([number for number in section.cells if number in outputs])
         assert [number for number in again if again[number] != outputs[number]] == [], section.title

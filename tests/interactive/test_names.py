@@ -6,13 +6,6 @@ import pytest
 import references
 from interactive import names
 
-# Known: the names of these pages still mean different things in different sections.
-TANGLED = {"cyclic_labels"}
-PAGES = [
-    pytest.param(path, id=path.stem, marks=[pytest.mark.xfail(strict=True)] if path.stem in TANGLED else [])
-    for path in references.chapters()
-]
-
 
 def notebook(*parts: str):
     """A page with a heading before each part but the first."""
@@ -27,7 +20,7 @@ def found(*parts: str) -> list[tuple[str, str]]:
     return [(hazard.reader, hazard.name) for hazard in names.tangled(names.sections(notebook(*parts)))]
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", references.chapters(), ids=lambda path: path.stem)
 def test_sections_agree_on_their_names(path):
     assert [str(hazard) for hazard in names.tangled(names.sections(jupytext.read(path)))] == []
 

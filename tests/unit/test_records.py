@@ -188,6 +188,15 @@ def test_another_processor_has_its_own_tolerance(planted, monkeypatch):
     assert records.verify(NAME)
 
 
+def test_on_another_processor_chaotic_runs_are_compared_with_their_replicates():
+    rule = Exact(elsewhere=Band("seed"))
+    record = xr.Dataset({"value": ("seed", [1.0, 1.1, 0.9, 1.2])}, {"seed": [0, 1, 2, 3]})
+    near, far = (xr.Dataset({"value": ((), value)}) for value in (1.3, 9.0))
+    here, there = rule.on(same_processor=True), rule.on(same_processor=False)
+    assert here.disagreements(near, record, {"seed": 0}) == ["value"] == there.disagreements(far, record, {"seed": 0})
+    assert there.disagreements(near, record, {"seed": 0}) == []
+
+
 def test_counts_must_be_equal():
     record = xr.Dataset({"count": ("seed", [100_000, 5])}, {"seed": [0, 1]})
     assert Exact().disagreements(xr.Dataset({"count": ((), 100_001)}), record, {"seed": 0}) == ["count"]

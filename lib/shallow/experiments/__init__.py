@@ -16,42 +16,6 @@ def releases_gil(cell: Callable[..., xr.Dataset]) -> Callable[..., xr.Dataset]:
 
 
 @dataclass(frozen=True)
-class Exact:
-    """A recomputed cell must equal the stored one to rounding.
-
-    Numbers x, y of one variable agree if |x - y| <= relative (|y| + s) + absolute, with s the largest finite |y| of
-    that variable in the cell; counts and flags must be equal, and NaN and infinity stand in the same places.
-
-    Attributes:
-        relative: the default admits single precision, in which records are stored.
-        absolute: for quantities that are themselves rounding errors.
-        elsewhere: tolerance in the place of `relative` on another kind of processor than the record's, for runs that
-            magnify the rounding of its matrix products; counts then count as numbers.
-    """
-
-    relative: float = 1e-5
-    absolute: float = 0.0
-    elsewhere: float | None = None
-
-    def on(self, *, same_processor: bool) -> Exact:
-        """The rule for a recomputation on the record's kind of processor, or on another."""
-        return self if same_processor or self.elsewhere is None else replace(self, relative=self.elsewhere)
-
-    def disagreements(self, fresh: xr.Dataset, record: xr.Dataset, point: Mapping[str, object]) -> list[str]:
-        """Names of the variables of the cell `fresh` that disagree with the record at `point`."""
-        kept = record.sel(point)
-        return [name for name, array in fresh.data_vars.items() if not self._agree(array.values, kept[name].values)]
-
-    def _agree(self, fresh: np.ndarray, kept: np.ndarray) -> bool:
-        loose = self.relative == self.elsewhere and fresh.dtype.kind in "iu"
-        if fresh.shape != kept.shape or (fresh.dtype.kind != "f" and not loose):
-            return bool(np.array_equal(fresh, kept))
-        scale = np.abs(fresh[np.isfinite(fresh)]).max(initial=0.0)
-        slack = self.absolute + self.relative * scale
-        return bool(np.allclose(kept, fresh, rtol=self.relative, atol=slack, equal_nan=True))
-
-
-@dataclass(frozen=True)
 class Band:
     """A recomputed cell must lie among the record's replicates: for runs so chaotic that rounding decides their path.
 
@@ -81,6 +45,44 @@ class Band:
             if kept[name].sizes[self.over] < 3 or not distance <= self.sigmas * replicates.std(ddof=1) + rounding:
                 outside.append(name)
         return outside
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A recomputed cell must equal the stored one to rounding.
+
+    Numbers x, y of one variable agree if |x - y| <= relative (|y| + s) + absolute, with s the largest finite |y| of
+    that variable in the cell; counts and flags must be equal, and NaN and infinity stand in the same places.
+
+    Attributes:
+        relative: the default admits single precision, in which records are stored.
+        absolute: for quantities that are themselves rounding errors.
+        elsewhere: what holds on another kind of processor than the record's, for runs that magnify the rounding of its
+            matrix products: a tolerance in the place of `relative`, with counts as numbers, or a band of replicates.
+    """
+
+    relative: float = 1e-5
+    absolute: float = 0.0
+    elsewhere: float | Band | None = None
+
+    def on(self, *, same_processor: bool) -> Exact | Band:
+        """The rule for a recomputation on the record's kind of processor, or on another."""
+        if isinstance(self.elsewhere, Band) and not same_processor:
+            return self.elsewhere
+        return self if same_processor or self.elsewhere is None else replace(self, relative=self.elsewhere)
+
+    def disagreements(self, fresh: xr.Dataset, record: xr.Dataset, point: Mapping[str, object]) -> list[str]:
+        """Names of the variables of the cell `fresh` that disagree with the record at `point`."""
+        kept = record.sel(point)
+        return [name for name, array in fresh.data_vars.items() if not self._agree(array.values, kept[name].values)]
+
+    def _agree(self, fresh: np.ndarray, kept: np.ndarray) -> bool:
+        loose = self.relative == self.elsewhere and fresh.dtype.kind in "iu"
+        if fresh.shape != kept.shape or (fresh.dtype.kind != "f" and not loose):
+            return bool(np.array_equal(fresh, kept))
+        scale = np.abs(fresh[np.isfinite(fresh)]).max(initial=0.0)
+        slack = self.absolute + self.relative * scale
+        return bool(np.allclose(kept, fresh, rtol=self.relative, atol=slack, equal_nan=True))
 
 
 @dataclass(frozen=True)
