@@ -59,7 +59,7 @@ test: $(ENV)  ## run all tests, every chapter included, if anything has changed 
 	  echo "Nothing has changed since the green run of $$(date -r _build/tested '+%F %H:%M'); make test FORCE=1 repeats it."; \
 	else mkdir -p _build; rm -f _build/tested; failed=0; \
 	  $(MAKE) --no-print-directory coverage || failed=1; \
-	  $(PYTEST) tests/book tests/browser book || failed=1; \
+	  $(PYTEST) tests/book tests/browser tests/interactive book || failed=1; \
 	  [ $$failed = 0 ] && echo $$key > _build/tested; fi
 
 coverage: $(ENV)  ## the unit, agreement and theory tests alone, and which lines of lib/ they run
@@ -86,7 +86,7 @@ browser: $(ENV)  ## test the built pages in Chromium
 	@SHALLOW_BROWSER=required $(BIN)/pytest tests/browser
 
 interactive: .venv/.lab  ## open, run and move every chapter in JupyterLab, and run its cells again in another order
-	@SHALLOW_INTERACTIVE=all SHALLOW_BROWSER=required $(BIN)/pytest tests/interactive
+	@SHALLOW_INTERACTIVE=all $(BIN)/pytest tests/interactive
 
 lint: $(ENV)  ## ruff over the library and the cells of the chapters
 	@$(BIN)/ruff check .

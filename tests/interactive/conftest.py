@@ -1,7 +1,7 @@
 """JupyterLab as `make lab` starts it, and a browser to use it with.
 
 A test run opens the shortest page only; with SHALLOW_INTERACTIVE=all (`make interactive`) every page takes part.
-Without an up-to-date lab or without Chromium these tests are skipped; with SHALLOW_BROWSER=required that is a failure.
+Without an up-to-date lab or without Chromium these tests are skipped; where every page takes part that is a failure.
 """
 
 import json
@@ -43,7 +43,6 @@ class Lab:
         with urlopen(request, timeout=30) as answer:
             return answer.read().decode()
 
-
     def kernels(self) -> dict[str, str]:
         """The kind of kernel that runs, by the name of the file that it serves."""
         return {session["name"]: session["kernel"]["name"] for session in json.loads(self.ask("sessions"))}
@@ -56,7 +55,7 @@ class Lab:
 
 def refuse(reason: str) -> None:
     """Skip the test; fail where it is required."""
-    (pytest.fail if os.environ.get("SHALLOW_BROWSER") == "required" else pytest.skip)(reason)
+    (pytest.fail if os.environ.get("SHALLOW_INTERACTIVE") == "all" else pytest.skip)(reason)
 
 
 @pytest.fixture(scope="session")
