@@ -35,7 +35,6 @@ SPECTRA = ONE.spectrum, TWO.spectrum
         (lambda: tuned(scales=[0.0]), "scales"),
         (lambda: tuned(scales=[]), "scales"),
         (lambda: tuned(biases=0.0), "biases"),
-        (lambda: dominance.best_at_a_point(ONE, TWO, W, W[0], select=RNG, evaluate=RNG, pairs=(5, -1)), "pairs"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value")

@@ -268,35 +268,6 @@ def tuned_on_average(
     return Tuned(scales[best // len(biases)], chosen, values.max(axis=1), outcomes)
 
 
-class Contest(NamedTuple):
-    """The best of some filters in (9): its number, its value, and its advantage over a rival on the same pairs."""
-
-    best: int
-    value: Estimate
-    gain: Estimate
-
-
-def best_at_a_point(
-    first: Process,
-    second: Process,
-    W: np.ndarray,
-    rival: np.ndarray,
-    *,
-    select: np.random.Generator,
-    evaluate: np.random.Generator,
-    pairs: tuple[int, int] = (8_000, 100_000),
-) -> Contest:
-    """The filter of W (F, *shape) that wins most in (9) on one draw of pairs, against a rival (shape) on another."""
-    to_select, to_evaluate = pairs
-    W, rival = _check_filters(W, first, second, to_select), np.asarray(rival, dtype=np.float64)
-    if rival.shape != first.shape or not np.isfinite(rival).all():
-        raise ValueError(f"rival must be a finite filter of shape {first.shape}, got shape {rival.shape}")
-    best = int(probability(outcomes_at_a_point(select, first, second, W, to_select)).value.argmax())
-    finalists = np.stack([W[best], rival])
-    outcomes = outcomes_at_a_point(evaluate, first, second, finalists, to_evaluate)
-    return Contest(best, Estimate(*(a[0] for a in probability(outcomes))), advantage(*outcomes))
-
-
 def _compared(first: torch.Tensor, second: torch.Tensor, bias: float) -> np.ndarray:
     r"""Sign of the difference of the averages of erf(a + b) for a = |h|/sqrt 2, shape (pairs, N)."""
     low = [torch.special.erfc(-bias - a).sum(dim=1).numpy() for a in (first, second)]  # of 1 + erf

@@ -139,12 +139,6 @@ def mean_frequency(W: np.ndarray, dimension: int = 1) -> np.ndarray:
     return energy @ (weight * k) / (energy @ weight)
 
 
-def peak_frequency(W: np.ndarray, dimension: int = 1) -> np.ndarray:
-    r"""$|k|$ of the largest $|\hat w_k|$, shape (...)."""
-    energy, k = _energy(W, dimension)
-    return np.where(np.isnan(energy[..., 0]), np.nan, k[energy.argmax(axis=-1)])
-
-
 def low_share(W: np.ndarray, cut: float, dimension: int = 1) -> np.ndarray:
     r"""Share of $\|w\|^2$ in the frequencies $|k| \le$ `cut`, shape (...)."""
     energy, k = _energy(W, dimension)

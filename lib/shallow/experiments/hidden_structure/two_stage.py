@@ -40,7 +40,6 @@ SIZES = (0.25, 0.5, 1.0, 2.0, 4.0)
 #: Ridge penalties over the number of points, for features and kernels of mean squared norm 1.
 PENALTIES = tuple(10.0**k for k in range(-6, 1))
 STARTS = ("half-antisymmetric", "paired", "default")
-LEARNERS = ("network", "final", "initial")
 
 
 def noisy(task: Problem, run: int, noise: float) -> np.ndarray:
