@@ -146,6 +146,25 @@ def test_dark_mode(page, site):
     assert brightness["dark"] < 200 < 600 < brightness["light"]
 
 
+# Displayed equations that reach beyond their block, or to their number.
+CLIPPED = """() => [...document.querySelectorAll("article div.math")].filter(block => {
+  const equation = block.querySelector("mjx-math"), number = block.querySelector(".eqno");
+  if (!equation || !block.clientWidth) return false;
+  const room = block.clientWidth - (number ? number.offsetWidth : 0);
+  return equation.getBoundingClientRect().width > room + 2;
+}).map(block => block.id || block.innerText.slice(0, 80))"""
+
+
+@every_page_with_mathematics
+def test_displayed_equations_fit_their_column(page, site, name):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(f"{site}/{name}.html", wait_until="load")
+    page.evaluate("MathJax.startup.promise")
+    page.evaluate("document.querySelectorAll('article details').forEach(fold => { fold.open = true; })")
+    page.wait_for_timeout(500)
+    assert page.evaluate(CLIPPED) == []
+
+
 @every_page
 def test_page_fits_a_phone(page, site, name):
     page.set_viewport_size(PHONE)

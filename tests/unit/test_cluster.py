@@ -60,7 +60,14 @@ def test_a_killed_worker_costs_no_cell(planted, cluster):
     xr.testing.assert_identical(records.load("planted/slow"), local.assign(value=local.value.astype("float32")))
 
 
-def test_an_interrupted_recording_goes_on_where_it_stopped(planted, cluster):
+@pytest.fixture
+def gate(planted, monkeypatch):
+    """The file that cells wait for from seed 6 on; workers that start later know of it."""
+    monkeypatch.setenv("PLANTED_GATE", str(planted / "gate"))
+    return planted / "gate"
+
+
+def test_an_interrupted_recording_goes_on_where_it_stopped(planted, gate, cluster):
     """Ctrl-C after some cells: they are kept, and the second call computes none of them again."""
     command = [sys.executable, "-m", "planted", "record", "planted/slow", "--scheduler", cluster.scheduler_address]
     environment = os.environ | {"SHALLOW_RECORDS": str(planted)}
@@ -73,6 +80,7 @@ def test_an_interrupted_recording_goes_on_where_it_stopped(planted, cluster):
     store = recording.store("planted/slow")
     kept = [seed for seed in cells.SEEDS if store.holds({"seed": seed})]
     assert 3 <= len(kept) < len(cells.SEEDS)
+    gate.touch()
     subprocess.run(command, env=environment, check=True, timeout=60)
     computed = Counter((planted / "trace").read_text().splitlines())
     assert {computed[str({"seed": seed})] for seed in kept} == {1}

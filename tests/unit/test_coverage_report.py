@@ -1,13 +1,12 @@
 """The tool that reads what the tests have executed: on a planted package, with and without what it looks for."""
 
-import importlib.util
+import os
 import subprocess
 import sys
 
+import coverage_report
 import pytest
-from references import ROOT
 
-TOOL = ROOT / "tools" / "coverage_report.py"
 PLANTED = {
     "__init__.py": "",
     "plain.py": """def half(x):
@@ -60,18 +59,7 @@ def called(x):
 
 
 @pytest.fixture
-def tool():
-    """The tool as a module."""
-    specification = importlib.util.spec_from_file_location("coverage_report", TOOL)
-    module = importlib.util.module_from_spec(specification)
-    sys.modules["coverage_report"] = module  # dataclasses look it up
-    specification.loader.exec_module(module)
-    yield module
-    del sys.modules["coverage_report"]
-
-
-@pytest.fixture
-def executed(tmp_path, capsys, tool):
+def executed(tmp_path, capsys):
     """Run a script over the planted package, and the tool over what it executed; returns status and text."""
     library = tmp_path / "planted"
     for name, text in PLANTED.items():
@@ -81,8 +69,10 @@ def executed(tmp_path, capsys, tool):
     def run(script: str, *options: str) -> tuple[int, str]:
         (tmp_path / "script.py").write_text(script)
         command = [sys.executable, "-m", "coverage", "run", f"--source={library}", "script.py"]
-        subprocess.run(command, cwd=tmp_path, check=True)
-        status = tool.main([str(tmp_path / ".coverage"), f"--library={library}", *options])
+        # The variable belongs to a run of coverage that this test may be part of.
+        environment = {name: value for name, value in os.environ.items() if name != "COVERAGE_FILE"}
+        subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+        status = coverage_report.main([str(tmp_path / ".coverage"), f"--library={library}", *options])
         return status, capsys.readouterr().out
 
     return run
@@ -135,14 +125,14 @@ def test_a_module_that_is_never_imported_counts(executed):
     assert status == 1 and "Fewer than 50 %" in text and rows(text)["fast"][1] == "0"
 
 
-def test_no_data_are_no_success(tool, tmp_path, capsys):
+def test_no_data_are_no_success(tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
-        tool.main([str(tmp_path / ".coverage")])
+        coverage_report.main([str(tmp_path / ".coverage")])
     assert ended.value.code == 2 and "there is no file" in capsys.readouterr().err
 
 
-def test_a_compiler_is_known_by_the_name_that_another_module_gave_it(tool):
+def test_a_compiler_is_known_by_the_name_that_another_module_gave_it():
     shown = PLANTED["fast/other.py"].splitlines()
-    assert tool.read(PLANTED["fast/other.py"]).compiled == frozenset()
-    found = tool.read(PLANTED["fast/other.py"], {"quick"}).compiled
+    assert coverage_report.read(PLANTED["fast/other.py"]).compiled == frozenset()
+    found = coverage_report.read(PLANTED["fast/other.py"], {"quick"}).compiled
     assert [shown[line - 1].strip() for line in found] == ["return shifted(x) + step"]

@@ -1,7 +1,10 @@
 """Chapters executed in parallel before the build: each once, with its outputs in the cache that the build reads."""
 
-import execute
+import subprocess
+import sys
+
 from jupyter_cache import get_cache
+from references import ROOT
 
 CHAPTER = """---
 jupytext: {{text_representation: {{extension: .md, format_name: myst}}}}
@@ -14,15 +17,16 @@ kernelspec: {{display_name: Python 3, language: python, name: python3}}
 """
 
 
-def test_chapters_are_executed_once_and_kept(tmp_path, capsys):
+def test_chapters_are_executed_once_and_kept(tmp_path):
     """A good chapter is kept with its output, one that raises is not, and a second call repeats that one only."""
     chapters = []
     for name, code in (("sum", "print(19 + 23)"), ("difference", "print(60 - 23)"), ("error", "1 / 0")):
         (tmp_path / f"{name}.md").write_text(CHAPTER.format(code=code))
         chapters.append(str(tmp_path / f"{name}.md"))
     for repetition in ("2 of 3", "0 of 1"):
-        execute.main(str(tmp_path / "cache"), chapters)
-        assert f"Executed {repetition} chapters" in capsys.readouterr().out
+        command = [sys.executable, ROOT / "tools" / "execute.py", tmp_path / "cache", *chapters]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        assert f"Executed {repetition} chapters" in said
     cache = get_cache(str(tmp_path / "cache"))
     kept = [cache.get_cache_bundle(record.pk).nb.cells[-1].outputs[0].text for record in cache.list_cache_records()]
     assert sorted(kept) == ["37\n", "42\n"]
