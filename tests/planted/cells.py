@@ -61,6 +61,7 @@ def fingerprint_of_this_process(function) -> str:
 SEEDS = list(range(12))
 RECORDS = {
     "planted/slow": Recipe(slow, {"seed": SEEDS}, {"seconds": 0.2}, "Slow cells"),
+    "planted/long": Recipe(slow, {"seed": SEEDS}, {"seconds": 1.5}, "Cells that leave time to be interrupted"),
     "planted/quick": Recipe(slow, {"seed": [3, 4, 5]}, {}, "Quick cells"),
     "planted/fragile": Recipe(fragile, {"seed": SEEDS[:5]}, {}, "One cell fails"),
     "planted/chaotic": Recipe(chaotic, {"seed": SEEDS}, {}, "Chaotic cells", agreement=Band("seed")),
