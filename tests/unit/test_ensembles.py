@@ -61,6 +61,12 @@ def test_the_step_is_given_once():
         ensembles.ensemble(30, step=0.01, step_times_n=0.5)
 
 
+@pytest.mark.parametrize("seeds", [{"data_seeds": (0, 1)}, {"start_seeds": (0, 1, 2, 3, 4)}])
+def test_there_are_as_many_seeds_as_models(seeds):
+    with pytest.raises(ValueError, match="give 4 data_seeds and start_seeds, got"):
+        ensembles.functions(30, **seeds, **SMALL)
+
+
 def test_pack_and_unpack(f):
     assert np.array_equal(heatmaps.unpack(heatmaps.pack(gram(f))), gram(f))
     with pytest.raises(ValueError, match="packed"):

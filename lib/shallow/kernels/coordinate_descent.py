@@ -51,7 +51,7 @@ def reduced(kernel: np.ndarray, tolerance: float) -> Reduced:
         tolerance: largest error of an entry, absolute; the largest entry of the diagonal bounds it from above.
 
     Raises ValueError for a kernel that is no finite square matrix, or a tolerance that leaves no feature.
-    Cost: O(n^2 r), and one copy.
+    Cost: O(n^2 r), and the memory of three kernels besides the given one.
     """
     kernel = np.asarray(kernel, dtype=np.float64)
     if kernel.ndim != 2 or len(kernel) != kernel.shape[1] or not np.isfinite(kernel).all():

@@ -48,11 +48,13 @@ def functions(
         raise ValueError(f"give exactly one of step and step_times_n, got {step} and {step_times_n}")
     data_seeds = data_seeds or tuple(range(models))
     start_seeds = start_seeds or data_seeds
+    if not len(data_seeds) == len(start_seeds) == models:
+        raise ValueError(f"give {models} data_seeds and start_seeds, got {len(data_seeds)} and {len(start_seeds)}")
     records = univariate.every(every, epochs)
     predictions = np.full((len(records), models, len(GRID)), np.nan)
     train_loss = np.full((len(records), models), np.nan)
     zero, diverged = np.full(models, np.nan), np.full(models, np.nan)
-    for s, (data_seed, start_seed) in enumerate(zip(data_seeds, start_seeds, strict=True)):
+    for s, (data_seed, start_seed) in enumerate(zip(data_seeds, start_seeds)):
         sample = cyclic.sample(n, periods=periods, base=base, seed=data_seed)
         rng = sample.rng if start_seed == data_seed else cyclic.sample(n, base=base, seed=start_seed).rng
         network, rates = start(rng, width, initial=initial, alpha=alpha, antisymmetric=antisymmetric)

@@ -92,8 +92,8 @@ def unpack(packed: np.ndarray) -> np.ndarray:
 def _robust_band(f: np.ndarray, n: int) -> np.ndarray:
     """Interval of the robust variance of f (model, grid) over resampled models, in batches to spare memory."""
     rng = stats.stream("robust", n)
-    batches = [f[rng.integers(0, len(f), (stats.RESAMPLES // 10, len(f)))] for _ in range(10)]
-    return np.quantile(np.concatenate([ensembles.robust_variance(batch) for batch in batches]), [0.025, 0.975])
+    draws = rng.integers(0, len(f), (10, stats.RESAMPLES // 10, len(f)))
+    return np.quantile(np.concatenate([ensembles.robust_variance(f[draw]) for draw in draws]), [0.025, 0.975])
 
 
 def weights(sizes: int, models: int, *, name: str, resamples: int = stats.RESAMPLES) -> np.ndarray:
