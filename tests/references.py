@@ -102,7 +102,11 @@ def execute(chapter: Path, *, update_ledger: bool = False) -> NotebookNode:
     """Run a chapter in its own folder and process; return its reference notebook."""
     notebook = jupytext.read(chapter)
     client = NotebookClient(
-        notebook, timeout=TIMEOUT, kernel_name="python3", resources={"metadata": {"path": str(chapter.parent)}}
+        notebook,
+        timeout=TIMEOUT,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(chapter.parent)}},
+        coalesce_streams=True,  # in how many pieces an output comes is a matter of time
     )
     environment = os.environ | ({"SHALLOW_LEDGER": "update"} if update_ledger else {})
     client.execute(env=environment)
