@@ -28,7 +28,7 @@ WITH_ARRAYS = [name for name, case in CASES.items() if any(map(is_array, case.ar
 #: Packages and modules without rows.
 MODULES = {
     "experiments": "cells of recipes: their arguments are the grids of this repository; what they call checks them",
-    "claims": "test_claims.py",
+    "claims": "the folder claims",
     "figures": "test_figures.py",
     "fingerprint": "test_fingerprint.py",
     "provenance": "test_provenance.py",

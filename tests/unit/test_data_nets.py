@@ -293,3 +293,11 @@ def test_streams_are_named():
     assert (first == stats.stream("experiment", 3, "data").random(4)).all()
     assert not (first == stats.stream("experiment", 3, "network").random(4)).any()
     assert not (first == stats.stream("experiment", 4, "data").random(4)).any()
+
+
+def test_default_of_several_inputs_continues_the_stream_of_one():
+    one, again = (nets.default(np.random.default_rng(1), 5, *d) for d in ((), (1,)))
+    assert np.array_equal(one.W, again.W) and np.array_equal(one.v, again.v)
+    assert np.abs(nets.default(np.random.default_rng(1), 4000, 4).W).max() == pytest.approx(0.5, abs=1e-3)
+    with pytest.raises(ValueError, match="inputs"):
+        nets.default(np.random.default_rng(1), 5, 0)

@@ -1,4 +1,4 @@
-"""ruff finds nothing, neither in the modules nor in the cells of the chapters."""
+"""ruff finds nothing, neither in the modules nor in the cells of the chapters; modules are short."""
 
 import subprocess
 import sys
@@ -26,6 +26,14 @@ def script(chapter) -> str:
 
 def test_modules():
     assert findings(".") == ""
+
+
+def test_no_module_is_longer_than_350_lines():
+    modules = [
+        path for folder in ("lib", "benchmarks", "tests", "tools") for path in (references.ROOT / folder).rglob("*.py")
+    ]
+    assert len(modules) > 100
+    assert [path.name for path in modules if path.read_text(encoding="utf-8").count("\n") > 350] == []
 
 
 @pytest.mark.parametrize("chapter", references.chapters(), ids=lambda path: path.stem)

@@ -1,0 +1,87 @@
+"""What a chapter and the page of claims show."""
+
+import numpy as np
+import pytest
+from shallow import claims
+from shallow.claims import display
+from shallow.claims.rows import KINDS
+
+
+def test_counts_are_in_fixed_order_with_zeros(decided):
+    assert list(decided.counts()) == list(claims.VERDICTS)
+    assert {verdict: number for verdict, number in decided.counts().items() if number} == {
+        "partly": 1,
+        "answered": 1,
+        "untested": 1,
+    }
+
+
+def test_every_verdict_has_its_own_symbol_word_and_legible_colour():
+    assert list(display.STYLE) == list(claims.VERDICTS)
+    symbols, colours = zip(*display.STYLE.values(), strict=True)
+    assert len(set(symbols)) == len(set(colours)) == len(claims.VERDICTS)
+    for verdict, (symbol, colour) in display.STYLE.items():
+        assert symbol in display.badge(verdict) and verdict in display.badge(verdict)
+        channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        luminance = np.dot(linear, [0.2126, 0.7152, 0.0722])
+        assert 1.05 / (luminance + 0.05) >= 4.5, f"white on {colour} is hard to read"
+
+
+def test_report_as_a_box(decided):
+    page = decided.report("TO-01", {"a": "reproduced", "b": "partly"}, finding="slope 0.5 [0.4, 1.1]")._repr_html_()
+    for piece in ('href="claims.html#to-01"', "◐&nbsp;partly", "(a)&nbsp;✓&nbsp;reproduced", "slope 0.5 [0.4, 1.1]"):
+        assert piece in page
+
+
+def test_claim_shows_source_rule_and_parameters(decided):
+    page = decided.claim("TO-01", "TO-02")
+    assert repr(page).splitlines()[0].startswith("TO-01 (Section 1): The curve rises")
+    for piece in ("<details", "(a) slope above 0, (b) below 1", "n: 10", "Section 2; Figure 3", "n = 10"):
+        assert piece in page._repr_html_()
+    assert "&lt;b&gt;other&lt;/b&gt;" in page._repr_html_(), "text of the ledger is not markup"
+
+
+def test_lines_of_details(decided):
+    report = decided.report("TO-03", "answered", finding="slope 0.1 [0.0, 0.2]")
+    table = decided.lines(report, report)
+    assert repr(table) == f"{report!r}\n{report!r}"
+    assert table._repr_html_().count("<tr>") == 3
+
+
+def test_card(decided):
+    card = decided.card()
+    assert repr(card).splitlines() == [
+        "A toy (A. Author, 2020)",
+        "3 claims: 1 partly, 1 answered, 1 untested",
+        "TO-01 · partly · The curve rises, and the folding of this sentence is the author's.",
+    ]
+    assert 'href="#to-01"' in card._repr_html_() and "claims.html#toy" in card._repr_html_()
+
+
+def test_page_of_claims(decided, folder):
+    page = claims.table(folder)._repr_html_()
+    assert repr(claims.table(folder)) == "3 claims of 1 documents"
+    assert page.count("<tr id=") == 3 and page.count("<tbody>") == 1
+    assert 'href="toy.html#to-01"' in page and 'href="toy.html#to-02"' not in page, "only tested rows have a cell"
+    assert "nobody has looked" in page and 'href="#document-toy"' in page
+    assert set(KINDS) <= set(page.split('data-kind="')[1].split('"')[0].split())
+
+
+def test_page_of_claims_is_of_modest_weight():
+    assert len(claims.table()._repr_html_().encode()) < 1_000_000
+
+
+def test_a_claim_on_another_page(decided, folder):
+    found = claims.found("TO-01", folder)
+    assert repr(found) == "TO-01 · partly · slope 0.5 [0.4, 1.1]"
+    assert 'href="toy.html#to-01"' in found._repr_html_() and "partly" in found._repr_html_()
+    with pytest.raises(KeyError, match="TO-99"):
+        claims.found("TO-99", folder)
+
+
+def test_counts_table(decided, folder):
+    table = claims.counts_table(folder)
+    line = "3 claims, 1 partly, 1 answered, 1 untested"
+    assert repr(table) == f"Toy: {line}\nAll: {line}"
+    assert table._repr_html_().count("<td") == 2 * (len(claims.VERDICTS) + 1)

@@ -1,0 +1,126 @@
+"""A report of a chapter beside the row of the ledger; a rounded digit is no difference."""
+
+import pytest
+from shallow import claims
+from shallow.claims import rounding
+from shallow.claims.rows import one_sentence
+from unit.claims.conftest import LEDGER
+
+
+def test_report_that_agrees_is_shown(decided):
+    report = decided.report("TO-01", {"b": "partly", "a": "reproduced"}, finding=" slope 0.5\n[0.4, 1.1]")
+    assert repr(report) == "TO-01 · partly (b partly, a reproduced) · slope 0.5 [0.4, 1.1]"
+    assert repr(decided.report("TO-03", "answered", finding="slope 0.1 [0.0, 0.2]")).startswith(
+        "TO-03 · answered · slope"
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcome", "finding", "verdict", "differs"),
+    [
+        ({"a": "reproduced", "b": "reproduced"}, "slope 0.5 [0.4, 1.1]", None, {"verdict", "parts"}),
+        ({"a": "partly", "b": "reproduced"}, "slope 0.5 [0.4, 1.1]", None, {"parts"}),
+        ({"a": "reproduced"}, "slope 0.5 [0.4, 1.1]", "partly", {"parts"}),
+        ("partly", "slope 0.5 [0.4, 1.1]", None, {"parts"}),
+        ({"a": "reproduced", "b": "partly"}, "slope 0.7 [0.4, 1.1]", None, {"finding"}),
+        ({"a": "reproduced", "b": "partly"}, "slope 0.5 [0.4, 1.1]", "contradicted", {"verdict"}),
+    ],
+)
+def test_any_difference_is_a_mismatch(decided, outcome, finding, verdict, differs):
+    with pytest.raises(claims.LedgerMismatch) as error:
+        decided.report("TO-01", outcome, finding=finding, verdict=verdict)
+    message = str(error.value)
+    assert {key for key in ("verdict", "parts", "finding") if f"\n  {key}\n" in message} == differs
+    assert "TO-01" in message and "toy.yml" in message and "make references" in message
+    if differs == {"finding"}:
+        assert "cell    slope 0.7 [0.4, 1.1]\n    ledger  slope 0.5 [0.4, 1.1]" in message
+
+
+def test_in_a_live_session_the_ledger_is_shown_beside_another_result(decided, monkeypatch):
+    monkeypatch.setenv("SHALLOW_LIVE", "1")
+    report = decided.report("TO-01", {"a": "reproduced", "b": "partly"}, finding="slope 0.7 [0.4, 1.1]")
+    first, second = repr(report).splitlines()
+    assert "slope 0.7" in first and second.startswith("The ledger says: TO-01") and "slope 0.5 [0.4, 1.1]" in second
+    assert "slope 0.5" in report._repr_html_() and "slope 0.7" in report._repr_html_()
+    same = decided.report("TO-01", {"a": "reproduced", "b": "partly"}, finding="slope 0.5 [0.4, 1.1]")
+    assert "The ledger says" not in repr(same) + same._repr_html_()
+
+
+def test_a_claim_never_reported_is_a_mismatch(decided):
+    with pytest.raises(claims.LedgerMismatch, match="ledger  untested"):
+        decided.report("TO-02", "reproduced", finding="slope -1.0 [-1.1, -0.9]")
+
+
+def test_a_planted_verdict_fails(decided, folder):
+    path = folder / "toy.yml"
+    path.write_text(path.read_text().replace("verdict: answered", "verdict: reproduced"))
+    with pytest.raises(claims.LedgerMismatch, match=r"(?s)cell    answered.*ledger  reproduced"):
+        claims.Ledger("toy", folder).report("TO-03", "answered", finding="slope 0.1 [0.0, 0.2]")
+
+
+def test_comparing_never_writes(decided, folder):
+    before = (folder / "toy.yml").read_bytes()
+    with pytest.raises(claims.LedgerMismatch):
+        decided.report("TO-01", "reproduced", finding="something else")
+    assert (folder / "toy.yml").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("outcome", "finding", "verdict", "says"),
+    [
+        ("accepted", "x", None, "TO-01: a verdict is one of .*, got 'accepted'"),
+        ("untested", "x", None, "why a claim is untested is written into toy.yml"),
+        ({"a": "accepted"}, "x", None, "part 'a' must be one of"),
+        ({}, "x", None, "parts must be a non-empty mapping"),
+        ({"a": "partly"}, "x", "accepted", "TO-01: a verdict is one of"),
+        ("partly", "x", "partly", "is for claims with parts"),
+        ("partly", " \n", None, "finding must be one sentence, got an empty text"),
+        ("partly", "it rises. It falls", None, "finding must be one sentence"),
+    ],
+)
+def test_report_refuses(folder, update, outcome, finding, verdict, says):
+    with pytest.raises(ValueError, match=says):
+        claims.Ledger("toy", folder).report("TO-01", outcome, finding=finding, verdict=verdict)
+    assert (folder / "toy.yml").read_text() == LEDGER
+
+
+@pytest.mark.parametrize("text", ["slope 0.5 [0.4, 1.1] at n = 10; e.g. for P = 3", "0.62 vs. 0.04", "it ends."])
+def test_one_sentence_accepts(text):
+    assert one_sentence(f"  {text}\n") == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("r is 0.016 [0.010, 0.031]", "r is 0.015 [0.010, 0.032]"),
+        ("| -0.00 | 1.0e-05 |", "| 0.01 | 1.1e-05 |"),
+        ("44% of the runs and 12 %", "45% of the runs and 11 %"),
+        ("the end is 0.99.", "the end is 1.00."),
+    ],
+)
+def test_a_rounded_digit_is_no_difference(text, expected):
+    assert rounding.settled(text, expected) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("r is 0.017", "r is 0.015"),
+        ("r is 0.16", "r is 0.015"),
+        ("12 of 20 runs", "13 of 20 runs"),
+        ("version 2.13.0", "version 2.13.1"),
+        ("1.0e-05", "1.0e-06"),
+        ("r is 0.015 in all", "r is 0.015"),
+        ("0.5 and 0.6", "0.5"),
+        ("reproduced", "undecided"),
+    ],
+)
+def test_any_other_difference_stays(text, expected):
+    assert rounding.settled(text, expected) == text != expected
+
+
+def test_ledger_accepts_a_rounded_digit_and_no_more(decided):
+    parts = {"a": "reproduced", "b": "partly"}
+    decided.report("TO-01", parts, finding="slope 0.5 [0.3, 1.2]")
+    with pytest.raises(claims.LedgerMismatch, match=r"0\.7"):
+        decided.report("TO-01", parts, finding="slope 0.7 [0.4, 1.1]")

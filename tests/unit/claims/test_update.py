@@ -1,0 +1,97 @@
+"""Update mode: the rows that change, and nothing else."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from shallow import claims
+from unit.claims.conftest import LEDGER
+
+
+def test_update_changes_one_row_and_nothing_else(folder, update):
+    finding = (
+        "slope -0.50 [-0.61, -0.39]: " + "a long sentence that the file has to fold somewhere, " * 4 + "and its end"
+    )
+    claims.Ledger("toy", folder).report("TO-02", {"a": "reproduced", "b": "reproduced"}, finding=finding)
+    old, new = LEDGER, (folder / "toy.yml").read_text()
+    head, tail = old.split("  note: 'quoted: on purpose'\n")
+    assert new.startswith(head) and new.endswith(
+        tail.removeprefix("  reason: nobody has looked\n  verdict: untested\n")
+    )
+    row = claims.Ledger("toy", folder)["TO-02"]
+    assert (row.verdict, dict(row.parts), row.cell) == ("reproduced", {"a": "reproduced", "b": "reproduced"}, "to-02")
+    assert (row.finding, row.reason) == (finding, None)
+    assert "  parts: {a: reproduced, b: reproduced}\n" in new
+
+
+@pytest.mark.parametrize("id", ["TO-01", "TO-02", "TO-03"])
+def test_update_there_and_back_is_the_same_file(folder, update, id):
+    """Comments, order and folding survive any number of updates, at any row, the last one included."""
+    ledger = claims.Ledger("toy", folder)
+    ledger.report(id, "reproduced", finding="first")
+    once = (folder / "toy.yml").read_text()
+    ledger.report(id, {"a": "partly", "b": "reproduced"}, finding="second")
+    ledger.report(id, "reproduced", finding="first")
+    assert (folder / "toy.yml").read_text() == once
+    assert [line for line in once.splitlines() if "#" in line] == [line for line in LEDGER.splitlines() if "#" in line]
+
+
+@pytest.mark.parametrize(
+    "finding", ["yes", "12", "a: b # c", "'quoted' \"twice\"", "- [x] {y}", "ünïcode ± 0.1", "x" * 300]
+)
+def test_update_survives_awkward_text(folder, update, monkeypatch, finding):
+    claims.Ledger("toy", folder).report("TO-01", "partly", finding=finding)
+    monkeypatch.delenv("SHALLOW_LEDGER")
+    claims.Ledger("toy", folder).report("TO-01", "partly", finding=finding)
+
+
+def test_update_leaves_an_agreeing_file_alone(folder, update):
+    before = (folder / "toy.yml").stat()
+    claims.Ledger("toy", folder).report("TO-03", "answered", finding="slope 0.1 [0.0, 0.2]")
+    assert (folder / "toy.yml").stat() == before
+
+
+def test_update_leaves_no_other_file_and_keeps_the_mode(folder, update):
+    (folder / "toy.yml").chmod(0o640)
+    claims.Ledger("toy", folder).report("TO-01", "partly", finding="x")
+    assert {path.name for path in folder.iterdir()} == {"documents.yml", "toy.yml"}
+    assert (folder / "toy.yml").stat().st_mode & 0o777 == 0o640
+
+
+def test_failed_update_leaves_the_old_file(folder, update, monkeypatch):
+    def broken(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", broken)
+    with pytest.raises(OSError, match="disk full"):
+        claims.Ledger("toy", folder).report("TO-01", "partly", finding="x")
+    assert (folder / "toy.yml").read_text() == LEDGER
+    assert {path.name for path in folder.iterdir()} == {"documents.yml", "toy.yml"}
+
+
+def test_the_ledger_sees_its_own_update(folder, update):
+    ledger = claims.Ledger("toy", folder)
+    ledger.report("TO-01", "contradicted", finding="x")
+    assert ledger.counts()["contradicted"] == 1 and ledger["TO-01"].finding == "x"
+
+
+def test_two_processes_lose_nothing(folder):
+    """Each process rewrites its own rows, all in the same file; every last word must be there."""
+    script = textwrap.dedent("""
+        import sys
+        from pathlib import Path
+        from shallow import claims
+        ledger = claims.Ledger("toy", Path(sys.argv[1]))
+        for turn in range(12):
+            for id in sys.argv[2:]:
+                ledger.report(id, "partly", finding=f"turn {turn}")
+    """)
+    environment = os.environ | {"SHALLOW_LEDGER": "update"}
+    writers = [
+        subprocess.Popen([sys.executable, "-c", script, str(folder), *ids], env=environment)
+        for ids in (["TO-01", "TO-03"], ["TO-02"])
+    ]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    assert {row.finding for row in claims.Ledger("toy", folder).rows.values()} == {"turn 11"}
