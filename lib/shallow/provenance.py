@@ -160,8 +160,8 @@ def _row(name: str, used: list[Use], *, short: bool) -> list[object]:
 def rule(agreement: Exact | Band) -> str:
     """In words, how a recomputed cell is compared with the stored one."""
     match agreement:
-        case Band(over, sigmas):
-            return f"in a band of {sigmas:g} standard deviations over `{over}`"
+        case Band(over, confidence):
+            return f"in the {confidence:.1%} prediction interval of the replicates (`{over}`)"
         case Exact(relative, absolute, elsewhere):
             more = f", or {absolute:g} absolute" if absolute else ""
             here = f"exact to {relative:g}{more}"

@@ -162,7 +162,7 @@ def test_unknown_chapter_is_refused():
     [
         (Exact(), "exact to 1e-05"),
         (Exact(absolute=1e-3), "exact to 1e-05, or 0.001 absolute"),
-        (Band("seed", 4.0), "in a band of 4 standard deviations over `seed`"),
+        (Band("seed", 0.95), "in the 95.0% prediction interval of the replicates (`seed`)"),
     ],
 )
 def test_rules_of_comparison_in_words(agreement, says):

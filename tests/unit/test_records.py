@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from planted import cells
-from shallow import fingerprint, paths, recording, records
+from shallow import fingerprint, paths, recording, records, stats
 from shallow.experiments import Band, Exact, Recipe
 
 NAME = "planted/quick"
@@ -208,6 +208,19 @@ def test_a_chaotic_run_is_compared_with_its_replicates(planted):
     alter(planted, "chaotic", lambda values: values + 3)
     with pytest.raises(records.RecordError, match="'value'"):
         records.verify("planted/chaotic")
+
+
+@pytest.mark.parametrize("replicates", [3, 5, 20])
+def test_a_band_refuses_one_normal_replicate_of_a_hundred_at_99_percent(replicates):
+    """Of replicates and one more run that are all normal, whatever their number."""
+    rng = stats.stream("band", replicates)
+    refused = []
+    for _ in range(2000):
+        record = xr.Dataset({"value": ("seed", rng.standard_normal(replicates))}, {"seed": range(replicates)})
+        fresh = xr.Dataset({"value": ((), rng.standard_normal())})
+        refused.append(Band(confidence=0.99).disagreements(fresh, record, {"seed": 0}) == ["value"])
+    share = stats.wilson(refused)
+    assert share.low <= 0.01 <= share.high
 
 
 def test_a_band_needs_three_replicates_and_finite_numbers():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import xarray as xr
+from scipy import special
 
 
 def releases_gil(cell: Callable[..., xr.Dataset]) -> Callable[..., xr.Dataset]:
@@ -17,18 +18,19 @@ def releases_gil(cell: Callable[..., xr.Dataset]) -> Callable[..., xr.Dataset]:
 
 @dataclass(frozen=True)
 class Band:
-    """A recomputed cell must lie among the record's replicates: for runs so chaotic that rounding decides their path.
+    r"""A recomputed cell must lie among the record's replicates: for runs so chaotic that rounding decides their path.
 
-    Every variable is reduced to its mean over the cell.  That number must lie within `sigmas` standard deviations
-    (over the replicates at the same other parameters) of the replicates' mean.
+    Every variable is reduced to its mean over the cell.  That number must lie in the prediction interval for one more
+    normal replicate: within $t\, s \sqrt{1 + 1/r}$ of the mean of the r replicates at the same other parameters, with
+    s their standard deviation and t the Student quantile of r - 1 degrees of freedom.
 
     Attributes:
         over: axis of the replicates.
-        sigmas: half width of the band; a Student variable of few replicates has wide tails, hence the default.
+        confidence: of the interval; nearly one, since a record has many variables.  Three replicates at least.
     """
 
     over: str = "seed"
-    sigmas: float = 6.0
+    confidence: float = 0.999
 
     def on(self, *, same_processor: bool) -> Band:
         """The rule is the same on every processor."""
@@ -37,12 +39,16 @@ class Band:
     def disagreements(self, fresh: xr.Dataset, record: xr.Dataset, point: Mapping[str, object]) -> list[str]:
         """Names of the variables of the cell `fresh` outside the band of the record's replicates at `point`."""
         kept = record.sel({axis: value for axis, value in point.items() if axis != self.over})
+        count = kept.sizes[self.over]
+        if count < 3:
+            return list(fresh.data_vars)
+        half_width = special.stdtrit(count - 1, (1 + self.confidence) / 2) * (1 + 1 / count) ** 0.5
         outside = []
         for name, array in fresh.data_vars.items():
             replicates = kept[name].astype(float).mean(array.dims).values
             distance = abs(float(array.astype(float).mean()) - replicates.mean())
             rounding = 1e-5 * np.abs(replicates).max()
-            if kept[name].sizes[self.over] < 3 or not distance <= self.sigmas * replicates.std(ddof=1) + rounding:
+            if not distance <= half_width * replicates.std(ddof=1) + rounding:
                 outside.append(name)
         return outside
 
