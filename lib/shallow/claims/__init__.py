@@ -11,7 +11,7 @@ that prose, cell and ledger cannot disagree; with SHALLOW_LEDGER=update in the e
 """
 
 from shallow.claims.ledger import Ledger, LedgerMismatch, combine, counts, decide, everything, lettered
-from shallow.claims.pages import counts_table, found, table
+from shallow.claims.pages import counts_table, found, overview, table
 from shallow.claims.rows import RANKS, VERDICTS, Document, LedgerError, Row, documents
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "combine",
     "counts",
     "counts_table",
+    "overview",
     "decide",
     "documents",
     "everything",

@@ -1,4 +1,4 @@
-"""The ledger as pages: counts by chapter and verdict, the table of all claims, and single claims elsewhere."""
+"""The ledger as pages: documents and counts at a glance, the table of all claims, and single claims elsewhere."""
 
 from __future__ import annotations
 
@@ -7,9 +7,39 @@ from html import escape
 from pathlib import Path
 
 from shallow import paths
-from shallow.claims.display import Display, badge, cell_link, parts_list, rule, tally
+from shallow.claims.display import STYLE, Display, badge, cell_link, parts_list, rule, tally
 from shallow.claims.ledger import counts, everything
 from shallow.claims.rows import KINDS, RANKS, VERDICTS, Document, Row, documents, read
+
+
+def overview(folder: Path = paths.CLAIMS) -> Display:
+    """What each document claims, in a sentence, and a bar of the numbers of its claims with each verdict."""
+    found = {document: counts(rows) for document, rows in _chapters(folder).items()}
+    total = counts(everything(folder))
+    body = "".join(
+        f'<tr><th scope="row"><a href="{document.chapter}.html">{escape(document.name)}</a></th>'
+        f"<td>{escape(document.thesis)}</td><td>{_bar(column)}</td></tr>"
+        for document, column in found.items()
+    )
+    foot = f'<tr><th scope="row">All</th><td>{sum(total.values())} claims</td><td>{_bar(total)}</td></tr>'
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("Chapter", "What the document claims", "What was found"))
+    legend = "".join(badge(verdict) for verdict, number in total.items() if number)
+    html = (
+        f'<table class="ledger-overview"><thead><tr>{head}</tr></thead><tbody>{body}{foot}</tbody></table>'
+        f'<p class="ledger-legend">{legend}</p>'
+    )
+    text = [f"{document.name}: {_sum(column)}\n    {document.thesis}" for document, column in found.items()]
+    return Display("\n".join([*text, f"All: {_sum(total)}"]), html)
+
+
+def _bar(found: Mapping[str, int]) -> str:
+    """Numbers of claims on the colours of their verdicts, each as wide as its share."""
+    parts = "".join(
+        f'<span style="flex-grow:{number};background:{STYLE[verdict][1]}" title="{number} {verdict}">{number}</span>'
+        for verdict, number in found.items()
+        if number
+    )
+    return f'<div class="ledger-bar" role="img" aria-label="{tally(found)}">{parts}</div>'
 
 
 def counts_table(folder: Path = paths.CLAIMS) -> Display:

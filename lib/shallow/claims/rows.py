@@ -43,6 +43,7 @@ class Document:
     published: str  # kind of document and where it appeared
     prefix: str  # of the ids of its claims
     cite: str  # key in book/references.bib
+    thesis: str  # what it claims, in one sentence
 
 
 @dataclass(frozen=True)

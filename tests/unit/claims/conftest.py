@@ -14,6 +14,7 @@ toy:
   published: Nowhere
   prefix: TO
   cite: author2020toy
+  thesis: Toys rise & shine.
 """
 # A headline, a supporting claim, a tested detail; comments and foldings that an update must not touch.
 LEDGER = """\

@@ -85,3 +85,11 @@ def test_counts_table(decided, folder):
     line = "3 claims, 1 partly, 1 answered, 1 untested"
     assert repr(table) == f"Toy: {line}\nAll: {line}"
     assert table._repr_html_().count("<td") == 2 * (len(claims.VERDICTS) + 1)
+
+
+def test_overview(decided, folder):
+    overview = claims.overview(folder)
+    line = "3 claims, 1 partly, 1 answered, 1 untested"
+    assert repr(overview) == f"Toy: {line}\n    Toys rise & shine.\nAll: {line}"
+    html = overview._repr_html_()
+    assert html.count('title="1 partly"') == 2 and "Toys rise &amp; shine." in html and "reproduced" not in html
