@@ -108,7 +108,7 @@ def test_a_row_hidden_by_a_filter_appears_when_its_address_is_followed(ledger):
 
 @pytest.mark.parametrize("name", ["claims", "index", "cyclic_labels"])
 def test_links_of_the_ledger_resolve(page, site, name):
-    """Every link inside the ledger's tables, cards and boxes leads to a page, and to the place on it if it names one."""
+    """Every link inside the ledger's tables, cards and boxes leads to a page, and to the place on it that it names."""
     page.goto(f"{site}/book/{name}.html")
     links = page.locator("[class^=ledger] a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
     assert links
