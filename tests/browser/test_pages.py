@@ -90,9 +90,10 @@ def test_search_finds_the_subject_of_each_chapter(page, site, log, name, term):
     page.keyboard.press("Enter")
     found = set(hits(page))
     assert name in found and found != set(PAGES)
-    page.locator(f"#search-results ul.search a[href*='{name}.html']").first.click()
+    # By keyboard: excerpts arrive late and push the links down, under a mouse that is about to click.
+    page.locator(f"#search-results ul.search a[href*='{name}.html']").first.press("Enter")
+    page.wait_for_url(f"{site}/{name}.html*", timeout=30_000)
     expect(page.locator("article h1").first).to_be_visible()
-    assert page.url.startswith(f"{site}/{name}.html")
     assert term.lower() in page.locator("article").inner_text().lower()
     assert log.clean(), log
 
