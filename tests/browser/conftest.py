@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import references
-from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import Browser, Page, Request, Route, sync_playwright
 
 SITE = references.ROOT / "_build" / "html"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -30,7 +30,7 @@ class Log:
     """What a page did besides showing itself."""
 
     outside: list[str] = field(default_factory=list)  # addresses it asked for beyond the site; all were refused
-    failed: list[str] = field(default_factory=list)  # addresses of the site without an answer, or not of success
+    failed: list[str] = field(default_factory=list)  # addresses of the site that gave no answer, or not one of success
     errors: list[str] = field(default_factory=list)  # console errors and uncaught exceptions, the expected two left out
 
     def clean(self) -> bool:
@@ -103,11 +103,16 @@ def page(browser: Browser, site: str, log: Log) -> Iterator[Page]:
         if not any(expected in text for expected in EXPECTED):
             log.errors.append(text)
 
+    def unanswered(request: Request) -> None:
+        # Whoever leaves a page cancels what it was still loading: no fault of the site.
+        if local(request.url) and request.failure != "net::ERR_ABORTED":
+            log.failed.append(request.url)
+
     context.route(lambda url: urlsplit(url).scheme in ("http", "https"), guard)
     opened = context.new_page()
     opened.on("console", lambda message: note(message.text) if message.type == "error" else None)
     opened.on("pageerror", lambda error: note(str(error)))
-    opened.on("requestfailed", lambda request: log.failed.append(request.url) if local(request.url) else None)
+    opened.on("requestfailed", unanswered)
     opened.on("response", lambda answer: log.failed.append(answer.url) if answer.status >= 400 else None)
     yield opened
     context.close()

@@ -51,13 +51,15 @@ def test_page_needs_nothing_from_outside(page, site, log, name):
     assert log.clean(), log
 
 
-def test_the_guard_sees_an_outside_request(page, site, log):
-    """The test above would notice: a page that does ask for something outside is refused and reported."""
+def test_the_guard_sees_what_goes_wrong(page, site, log):
+    """The test above would notice what is asked for outside, what the site lacks, and what goes wrong in a script."""
     page.goto(f"{site}/{PAGES[0]}.html")
     page.evaluate("fetch('https://example.org/script.js').catch(() => null)")
+    page.evaluate("fetch('/absent.html')")
     page.evaluate("setTimeout(() => { throw new Error('planted'); })")
     page.wait_for_timeout(200)
     assert log.outside == ["https://example.org/script.js"]
+    assert log.failed == [f"{site}/absent.html"]
     assert any("planted" in error for error in log.errors)
 
 
