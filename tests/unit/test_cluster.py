@@ -69,7 +69,8 @@ def test_an_interrupted_recording_goes_on_where_it_stopped(planted, cluster):
             time.sleep(0.02)
         first.send_signal(signal.SIGINT)
         _, said = first.communicate(timeout=60)
-    assert first.returncode == 130 and "interrupted; the same command goes on where it stopped" in said
+    assert first.returncode == 130, said
+    assert "interrupted; the same command goes on where it stopped" in said
     store = recording.store("planted/long")
     kept = [seed for seed in cells.SEEDS if store.holds({"seed": seed})]
     assert 3 <= len(kept) < len(cells.SEEDS)

@@ -1,6 +1,5 @@
 """Making records: nothing that is finished is lost or done twice, whatever happens to the processes."""
 
-import functools
 import os
 import re
 import signal
@@ -55,11 +54,7 @@ def gate(folder: Path) -> Path:
 def started(folder: Path, *arguments: str) -> subprocess.Popen:
     """A recording in a process, with three finished cells or more; the leader of a process group of its own."""
     command, gated = [sys.executable, "-m", "planted", *arguments], {"PLANTED_GATE": str(gate(folder))}
-    # A shell without job control starts what runs in the background with Ctrl-C ignored, and children inherit that.
-    heeds = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    process = subprocess.Popen(
-        command, start_new_session=True, stderr=subprocess.PIPE, env=os.environ | gated, preexec_fn=heeds
-    )
+    process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, env=os.environ | gated)
     deadline = time.monotonic() + 60
     while len(finished(folder)) < 3:
         assert process.poll() is None and time.monotonic() < deadline, process.stderr.read()
