@@ -25,11 +25,11 @@ __all__ = [
     "combine",
     "counts",
     "counts_table",
-    "overview",
     "decide",
     "documents",
     "everything",
     "found",
     "lettered",
+    "overview",
     "table",
 ]

@@ -33,7 +33,7 @@ def overview(folder: Path = paths.CLAIMS) -> Display:
 
 
 def _bar(found: Mapping[str, int]) -> str:
-    """Numbers of claims on the colours of their verdicts, each as wide as its share."""
+    """Numbers of claims on the colours of their verdicts, each as wide as its share, but wide enough to be read."""
     parts = "".join(
         f'<span style="flex-grow:{number};background:{STYLE[verdict][1]}" title="{number} {verdict}">{number}</span>'
         for verdict, number in found.items()

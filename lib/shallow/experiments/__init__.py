@@ -22,11 +22,12 @@ class Band:
 
     Every variable is reduced to its mean over the cell.  That number must lie in the prediction interval for one more
     normal replicate: within $t\, s \sqrt{1 + 1/r}$ of the mean of the r replicates at the same other parameters, with
-    s their standard deviation and t the Student quantile of r - 1 degrees of freedom.
+    s their standard deviation and t the Student quantile of r - 1 degrees of freedom.  By default that is 36 s for
+    three replicates, the least allowed, so that only gross errors are found; 9 s for five and 4 s for twenty.
 
     Attributes:
         over: axis of the replicates.
-        confidence: of the interval; nearly one, since a record has many variables.  Three replicates at least.
+        confidence: of the interval; nearly one, since a record has many variables.
     """
 
     over: str = "seed"
