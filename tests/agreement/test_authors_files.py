@@ -1,0 +1,40 @@
+"""The files of recorded numbers are described, and the distance from them is what their description says."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from agreement.authors import files
+from agreement.authors.files import Recording, difference
+
+FOLDER = Path(files.__file__).parent
+RECORDED = np.array([[1.0, -2.0], [100.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("axes", "expected"), [(None, 0.01), ((1,), 0.5), ((), 1.0)], ids=["of the whole", "of each row", "of each number"]
+)
+def test_differences_are_relative_to_the_largest_entry(axes, expected):
+    assert difference(RECORDED + [[1.0, 0.0], [0.0, 0.0]], RECORDED, axes) == expected
+    assert difference(RECORDED, RECORDED, axes) == 0
+
+
+@pytest.mark.parametrize("wrong", [1e-300, np.nan, np.inf])
+def test_only_zero_equals_zero_and_nothing_equals_nan(wrong):
+    assert difference(RECORDED + [[0.0, 0.0], [0.0, wrong]], RECORDED, ()) == np.inf
+
+
+def test_another_shape_and_an_unknown_input_are_refused():
+    with pytest.raises(AssertionError):
+        difference(RECORDED[0], RECORDED)
+    with pytest.raises(ValueError, match="inputs must be keys"):
+        Recording("localization_laws", {"xi"})
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.npz")), ids=lambda path: path.stem)
+def test_every_file_is_described_and_in_double_precision(path):
+    """All numbers but indices and labels."""
+    assert f"`{path.stem}`" in (FOLDER / "README.md").read_text(encoding="utf-8")
+    recording = Recording(path.stem, ())
+    assert {recording[key].dtype.kind for key in recording.outputs} <= {"f", "i", "u"}
+    assert all(recording[key].dtype == np.float64 for key in recording.outputs if recording[key].dtype.kind == "f")

@@ -1,0 +1,206 @@
+"""Networks of the polynomial program, its schedules, and machines on its gradients, against the library."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+from agreement.authors.files import Recording, difference
+from agreement.authors.streams import Recorded, Seed
+from scipy.spatial.distance import cdist
+from shallow import mlp
+from shallow.data import hidden_index
+from shallow.geometry import hidden_direction
+from shallow.kernels import layered, linear_machines, machines
+from shallow.mlp import Stack
+from shallow.train import ensemble
+
+MODES = {"stop_first": "stop-first", "first_last": "first-last", "reinit": "reinit"}
+PROGRAM = Recording(
+    "hidden_structure_polynomials",
+    {"theta_0", "regular_order", "reinit_redrawn", *(f"{mode}_order" for mode in MODES)},
+)
+SETTINGS = PROGRAM.settings
+START = Stack(PROGRAM["theta_0"][None], (SETTINGS["inputs"], SETTINGS["width"], 1))
+DECAY = SETTINGS["modes"]["weight_decay"]
+
+
+def data(name: str) -> tuple[np.ndarray, np.ndarray]:
+    return PROGRAM[f"x_{name}"], PROGRAM[f"y_{name}"]
+
+
+def trained(order: np.ndarray, **options) -> ensemble.Fit:
+    """The network of the program, its epochs in the given order."""
+    rngs = [Recorded(order, PROGRAM["reinit_redrawn"])]
+    options |= {"loss": "absolute", "optimiser": "adadelta", "rate": SETTINGS["rate"], "batch": SETTINGS["batch"]}
+    return ensemble.train(START, *data("train"), rngs=rngs, validation=data("validation"), **options)
+
+
+@cache
+def regular() -> ensemble.Fit:
+    order = PROGRAM["regular_order"]
+    return trained(order, epochs=len(order), records=range(len(order) + 1))
+
+
+def scheduled(name: str, **changes) -> ensemble.Fit:
+    """One epoch of warm-up and nine with a frozen first layer."""
+    options = {"mode": MODES[name], "epochs": 9, "warmup": 1, "decay": DECAY} | changes
+    return trained(PROGRAM[f"{name}_order"], **options)
+
+
+def of_sample() -> dict[str, np.ndarray]:
+    """The program's data drawn anew: the normal numbers are in single precision there as here."""
+    draw, found = hidden_index.published("independent"), {}
+    for name, rows in (("train", draw.train[:64]), ("validation", draw.validation[:32])):
+        found |= {f"x_{name}": draw.x[rows], f"y_{name}": hidden_index.polynomial(SETTINGS["degree"])(draw.v[rows])}
+    return found
+
+
+def mean_squares(fit: ensemble.Fit, epoch: int) -> list[float]:
+    """Of training and validation."""
+    return [np.mean((fit.snapshot(epoch).forward(x)[0] - y) ** 2) for x, y in map(data, ("train", "validation"))]
+
+
+def of_regular() -> dict[str, np.ndarray]:
+    fit, x = regular(), PROGRAM["x_validation"]
+    scores = [-mean_squares(fit, epoch)[1] for epoch in range(1, 51)]
+    return {f"regular_theta_{epoch}": fit.snapshot(epoch).parameters[0] for epoch in (1, 10, 50)} | {
+        "regular_train_loss": fit.training[0],
+        "regular_validation_loss": fit.validation[0],
+        "regular_validation_score": np.array(scores),
+        "regular_mean_square": np.array(mean_squares(fit, 50)),
+        "regular_prediction_validation": fit.last.forward(x)[0],
+        "regular_stopping": np.array([(*rule, *stopped(*rule)) for rule in PROGRAM["regular_stopping"][:, :2]]),
+        "regular_cosines": np.array([signed_cosines(epoch) for epoch in SETTINGS["regular_cosines_epochs"]]),
+    }
+
+
+def stopped(patience: float, min_delta: float) -> tuple[int, int]:
+    """Last and best epoch with the library's early stopping; both samples are whole batches, so means agree."""
+    fit = trained(PROGRAM["regular_order"], epochs=50, patience=int(patience), min_delta=min_delta)
+    return fit.epochs[0], fit.best_epoch[0]
+
+
+def signed_cosines(epoch: int) -> np.ndarray:
+    """The library's absolute values, with the sign of the sum of the weights."""
+    W = regular().snapshot(epoch).weights[0][0]
+    return hidden_direction.cosines(W, np.ones(W.shape[1])) * np.sign(W.sum(axis=1))
+
+
+def gradients(name: str, count: int | None = None) -> np.ndarray:
+    return layered.jacobian(*regular().last.network(0), PROGRAM[f"x_{name}"][:count])
+
+
+def linear_svr() -> list[machines.Machine]:
+    setting = SETTINGS["svr"]
+    points, options = setting["points"], {"max_iter": setting["max_iter"], "tolerance": setting["tol"]}
+    x, y, seed = gradients("train", points), PROGRAM["y_train"][:points], setting["random_state"]
+    return [linear_machines.absolute_error(x, y, C, Seed(seed), **options) for C in setting["C"]]
+
+
+def of_svr() -> dict[str, np.ndarray]:
+    found = linear_svr()
+    return {
+        "features": gradients("train", 3),
+        "svr_intercept": np.array([machine.intercept for machine in found]),
+        "svr_prediction_validation": np.array([machine.values(gradients("validation")) for machine in found]),
+        "svr_coefficients_output": np.array([machine.coefficients[-13:] for machine in found]),
+        "svr_iterations": np.array([machine.convergence.iterations for machine in found]),
+    }
+
+
+def rbf_svr(C: float, gamma: float) -> np.ndarray:
+    x, y = data("train")
+    kernels = [np.exp(-gamma * cdist(z, x, "sqeuclidean")) for z in (x, PROGRAM["x_validation"])]
+    setting = SETTINGS["rbf_svr"]
+    machine = machines.epsilon_insensitive(kernels[0], y, C, epsilon=setting["epsilon"], tolerance=setting["tol"])
+    return machine.values(kernels[1])
+
+
+@cache
+def computed() -> dict[str, np.ndarray]:
+    """The library's value of every output."""
+    found = of_sample() | of_regular() | of_svr()
+    for mode in MODES:
+        fit = scheduled(mode)
+        found[f"{mode}_theta_10"] = fit.last.parameters[0]
+        found |= {f"{mode}_train_loss": fit.training[0], f"{mode}_validation_loss": fit.validation[0]}
+    found["rbf_svr_prediction_validation"] = np.array([rbf_svr(*pair) for pair in SETTINGS["rbf_svr"]["C_gamma"]])
+    return found
+
+
+@pytest.mark.parametrize("key", PROGRAM.outputs)
+def test_the_library_computes_what_the_program_computed(key):
+    """Data, weights, losses, early stopping, cosines, gradients and machines."""
+    tolerance = 1e-6 if key.startswith(("x_", "y_")) else 1e-10
+    assert PROGRAM.difference(key, computed()[key]) < tolerance
+
+
+def test_the_start_is_antisymmetric_in_its_first_layer_only():
+    """So its output is not zero, as it is where pairs of equal units have opposite output weights."""
+    x = PROGRAM["x_train"]
+    np.testing.assert_array_equal(mlp.half_antisymmetric(START).parameters, START.parameters)
+    paired = mlp.paired(START)
+    assert np.abs(START.forward(x)).max() > 0.02 and np.abs(paired.forward(x)).max() < 1e-15
+    assert difference(paired.parameters, START.parameters) > 0.5
+
+
+@pytest.mark.parametrize("name", MODES)
+@pytest.mark.parametrize(
+    ("change", "least"),
+    [
+        ({"mode": "regular", "epochs": 10}, 0.15),
+        ({"warmup": 0, "epochs": 10}, 0.025),
+        ({"epochs": 8}, 0.015),
+        ({"decay": 0.0}, 0.005),
+    ],
+    ids=["nothing is frozen", "no warm-up", "a warm-up that counts", "no decay"],
+)
+def test_another_schedule_is_another_trajectory(name, change, least):
+    """One epoch of warm-up comes before the epochs that are counted; ten epochs of AdaDelta do not move far."""
+    other = scheduled(name, **change).last.parameters[0]
+    assert PROGRAM.difference(f"{name}_theta_10", other) > least
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "least"),
+    [("first_last", "stop-first", 0.03), ("stop_first", "first-last", 0.03), ("stop_first", "reinit", 1.5)],
+)
+def test_each_schedule_has_its_own_warm_up(name, mode, least):
+    """The output layer is frozen in that of `first_last` alone, and redrawn after that of `reinit` alone."""
+    other = scheduled(name, mode=mode).last.parameters[0]
+    assert PROGRAM.difference(f"{name}_theta_10", other) > least
+
+
+def test_frozen_layers_do_not_decay():
+    """The first layer is that after the warm-up to the end; weight decay of AdaDelta alone would move it on."""
+    first = slice(0, START.weights[0].size + START.biases[0].size)
+    frozen = scheduled("stop_first", records=[1]).snapshot(1).parameters[0, first]
+    recorded = PROGRAM["stop_first_theta_10"][first]
+    assert difference(frozen, recorded) < 1e-10
+    decaying = torch.tensor(frozen, requires_grad=True)
+    optimiser = torch.optim.Adadelta([decaying], lr=SETTINGS["rate"], weight_decay=DECAY)
+    for _ in range(18):
+        decaying.grad = torch.zeros_like(decaying)
+        optimiser.step()
+    assert difference(decaying.detach().numpy(), recorded) > 0.015
+
+
+def test_an_improvement_has_a_least_size():
+    """If any counted, the run with patience 25 would not end after epoch 26."""
+    patience, min_delta, last, _ = PROGRAM["regular_stopping"][3]
+    assert stopped(patience, min_delta)[0] == last == 26 and stopped(patience, 0.0)[0] == 50
+
+
+@pytest.mark.parametrize(("i", "least"), [(0, 4.0), (1, 0.7)])
+def test_the_intercept_of_the_regression_is_penalised(i, least):
+    """The kernel machine agrees to the tolerances of both solvers; a free intercept is another machine."""
+    setting, x = SETTINGS["svr"], gradients("train", SETTINGS["svr"]["points"])
+    y, across = PROGRAM["y_train"][: len(x)], gradients("validation") @ x.T
+    solved, free = (
+        machines.epsilon_insensitive(x @ x.T, y, setting["C"][i], intercept=intercept, tolerance=1e-6).values(across)
+        for intercept in ("penalised", "free")
+    )
+    recorded = PROGRAM["svr_prediction_validation"][i]
+    assert difference(solved, recorded) < 1e-6
+    assert difference(free, recorded) > least
