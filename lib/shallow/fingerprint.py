@@ -1,141 +1,162 @@
-"""What code a result depends on: a hash over every definition of the library that a function uses, directly or not.
+"""What code a result depends on: a hash over the content of every definition that a function uses, directly or not.
 
-Only definitions in use count: a new initialisation in `nets` marks no recorded run stale, a changed line of a trainer
-marks all that it trained.  Source text is compared as syntax: comments, docstrings and layout do not count.
+Names and modules do not count: definitions are numbered in the order in which they are met, and a reference stands for
+that number, so that code may be moved and renamed.  What else does not count is in :mod:`shallow.canonical_code`.
+Definitions that are not used do not count either: a new initialisation in `nets` marks no recorded run stale, a changed
+line of a trainer marks all that it trained.
 """
 
 from __future__ import annotations
 
 import ast
-import functools
 import hashlib
 import importlib.util
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from shallow.canonical_code import WHOLE, Code, Place, clean, stored_names
+
 PACKAGE = "shallow"
-_WHOLE = "*"  # stands for all definitions of a module that is used other than by its attributes
+_AT_IMPORT = ""  # in the place of a name: the statements that run when a module is imported
 
 
 def of(function: Callable) -> str:
-    """Sixteen hexadecimal digits that change when the code of `function`, or library code that it uses, changes.
+    """Sixteen hexadecimal digits that change when the code of `function`, or code that it uses, changes.
 
-    Starting from the function's own definition, every name that occurs in a definition is followed to where this
-    library, or the package of the function, defines it.  A name that is shadowed is followed too: it can only add to
-    what is hashed.
+    Starting from the function's own definition, every name that stands for a definition of this library, or of the
+    package of the function, is followed.  The files are read once, and again when one of them has changed.
 
     Raises:
-        ValueError: when the function is not defined at the top level of a module that can be imported.
+        ValueError: when the function is not defined at the top level of a module that can be imported, or imports are
+            written in a way that cannot be followed.
     """
-    start = (function.__module__, function.__qualname__)
-    packages = frozenset({PACKAGE, start[0].partition(".")[0]})
-    if not _is_module(start[0], packages) or start[1] not in _module(start[0], packages).definitions:
-        raise ValueError(f"function must be defined at the top level of a module, got {'.'.join(start)}")
-    pending, seen = [start], {}
-    while pending:
-        place = pending.pop()
-        if place in seen:
-            continue
-        module = _module(place[0], packages)
-        if place[1] == _WHOLE:
-            nodes = module.statements
-            pending += [(place[0], name) for name in module.definitions]
-        else:
-            nodes = module.definitions.get(place[1], []) + module.statements
-        seen[place] = "\n".join(ast.unparse(node) for node in nodes)
-        pending += [used for node in nodes for used in _uses(node, module)]
-    text = "\0".join(f"{module} {name}\0{seen[module, name]}" for module, name in sorted(seen))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    place = (function.__module__, function.__qualname__)
+    packages = frozenset({PACKAGE, place[0].partition(".")[0]})
+    if packages not in _libraries or _libraries[packages].has_changed():
+        _libraries[packages] = _Library(packages)
+    library = _libraries[packages]
+    if not library.is_module(place[0]) or place[1] not in library.module(place[0]).definitions:
+        raise ValueError(f"function must be defined at the top level of a module, got {'.'.join(place)}")
+    return library.digest(place)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Module:
     """A parsed module: what it defines by name, what its imported names stand for, and its other statements."""
 
     name: str
-    packages: frozenset[str]  # whose code is followed
-    definitions: dict[str, list[ast.stmt]]
-    imported: dict[str, tuple[str, str]]  # name -> (module, name there); (module, _WHOLE) for a module itself
-    statements: list[ast.stmt]
+    definitions: dict[str, list[ast.stmt]] = field(default_factory=dict)
+    imported: dict[str, Place] = field(default_factory=dict)  # name -> (module, name there), or (module, WHOLE)
+    statements: list[ast.stmt] = field(default_factory=list)
 
 
-def _module(name: str, packages: frozenset[str]) -> _Module:
-    return _parsed(name, packages, Path(importlib.util.find_spec(name).origin).read_bytes())
+class _Library:
+    """The packages whose code is followed, as their files are now."""
+
+    def __init__(self, packages: frozenset[str]) -> None:
+        self.packages = packages
+        self.stamps: dict[Path, tuple[int, int]] = {}
+        self.modules: dict[str, _Module] = {}
+        self.codes: dict[Place, Code] = {}
+        self.digests: dict[Place, str] = {}
+        self.known: dict[str, bool] = {}
+
+    def has_changed(self) -> bool:
+        """Whether a file that was read is another one now."""
+        return any(not file.exists() or _stamp(file) != stamp for file, stamp in self.stamps.items())
+
+    def digest(self, start: Place) -> str:
+        """The hash of the graph of definitions that begins at `start`."""
+        if start not in self.digests:
+            numbers, texts, queue = {start: 0}, [], [start]
+            for place in queue:
+                code = self.code(place)
+                for used in code.references:
+                    if used not in numbers:
+                        numbers[used] = len(numbers)
+                        queue.append(used)
+                texts.append(f"{code.text}\0{[numbers[used] for used in code.references]}")
+            self.digests[start] = hashlib.sha256("\1".join(texts).encode()).hexdigest()[:16]
+        return self.digests[start]
+
+    def code(self, place: Place) -> Code:
+        """The canonical code at a place; a definition leads to what runs when its module is imported."""
+        if place not in self.codes:
+            self.codes[place] = Code()  # what a definition that uses itself sees
+            module, name = self.module(place[0]), place[1]
+            if name == WHOLE:  # its names may be looked up by a string
+                names = sorted(module.definitions)
+                self.codes[place] = Code("\n".join(names), [(module.name, name) for name in names])
+            elif name == _AT_IMPORT:
+                self.codes[place] = clean(module.statements, module.name, self)
+            else:
+                found = clean(module.definitions[name], module.name, self)
+                found.references += [(module.name, _AT_IMPORT)] if module.statements else []
+                self.codes[place] = found
+        return self.codes[place]
+
+    def module(self, name: str) -> _Module:
+        """The parsed module of that name."""
+        if name not in self.modules:
+            file = Path(importlib.util.find_spec(name).origin)
+            self.stamps[file] = _stamp(file)
+            self.modules[name] = self._parsed(_Module(name), file.read_bytes())
+        return self.modules[name]
+
+    def _parsed(self, module: _Module, source: bytes) -> _Module:
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                self._note_imports(node, module)
+            elif isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign | ast.AugAssign):
+                for bound in (names := stored_names(node)):
+                    own = node if len(names) == 1 else ast.parse(ast.unparse(node)).body[0]
+                    module.definitions.setdefault(bound, []).append(own)
+            elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+                module.statements.append(node)
+        return module
+
+    def _note_imports(self, node: ast.Import | ast.ImportFrom, module: _Module) -> None:
+        followed = [alias for alias in node.names if isinstance(node, ast.Import) and self.is_module(alias.name)]
+        if followed or getattr(node, "level", 0):
+            message = f"{module.name} must import as in `from package import module`, got {ast.unparse(node)!r}"
+            raise ValueError(message)
+        for alias in node.names if isinstance(node, ast.ImportFrom) else []:
+            if self.is_module(f"{node.module}.{alias.name}"):
+                module.imported[alias.asname or alias.name] = (f"{node.module}.{alias.name}", WHOLE)
+            elif self.is_module(node.module):
+                module.imported[alias.asname or alias.name] = (node.module, alias.name)
+
+    def is_module(self, name: str) -> bool:
+        """Whether that is a module of the packages."""
+        if name.partition(".")[0] not in self.packages:
+            return False
+        if name not in self.known:
+            try:
+                self.known[name] = importlib.util.find_spec(name) is not None
+            except ModuleNotFoundError:  # its last part is a function, not a module
+                self.known[name] = False
+        return self.known[name]
+
+    def place(self, module: str, name: str) -> Place | None:
+        """Where a name of a module is defined: there, where that module imports it from, or as a submodule."""
+        found = self.module(module)
+        if name in found.definitions:
+            return module, name
+        if target := found.imported.get(name):
+            return target if target[1] == WHOLE else self.place(*target)
+        return (f"{module}.{name}", WHOLE) if self.is_module(f"{module}.{name}") else None
+
+    def is_check(self, place: Place) -> bool:
+        """Whether that is a function that only refuses arguments."""
+        nodes = self.module(place[0]).definitions.get(place[1], [])
+        plain = len(nodes) == 1 and isinstance(nodes[0], ast.FunctionDef) and not nodes[0].decorator_list
+        return plain and self.code(place).is_empty
 
 
-@functools.lru_cache(maxsize=256)
-def _parsed(name: str, packages: frozenset[str], source: bytes) -> _Module:
-    found = _Module(name, packages, {}, {}, [])
-    for node in _without_docstrings(ast.parse(source)).body:
-        if isinstance(node, ast.Import) and not any(_is_module(alias.name, packages) for alias in node.names):
-            continue
-        if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and node.level):
-            raise ValueError(f"{name} must import as in `from package import module`, got {ast.unparse(node)!r}")
-        if isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                inner = (f"{node.module}.{alias.name}", _WHOLE)
-                target = inner if _is_module(inner[0], packages) else (node.module, alias.name)
-                if _is_module(target[0], packages):
-                    found.imported[alias.asname or alias.name] = target
-        elif names := _bound(node):
-            for bound in names:
-                found.definitions.setdefault(bound, []).append(node)
-        else:
-            found.statements.append(node)
-    return found
+_libraries: dict[frozenset[str], _Library] = {}
 
 
-def _without_docstrings(tree: ast.Module) -> ast.Module:
-    for node in ast.walk(tree):
-        match getattr(node, "body", None):
-            case [ast.Expr(value=ast.Constant()), *rest]:
-                node.body = rest
-    return tree
-
-
-def _bound(node: ast.stmt) -> list[str]:
-    """The names that a top-level statement defines."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return [node.name]
-    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        return [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
-    return []
-
-
-def _uses(node: ast.AST, module: _Module) -> Iterator[tuple[str, str]]:
-    """The places (module, name) of the library that a piece of code of `module` refers to."""
-    through = set()  # occurrences of a module as `module.attribute`
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
-            place, inner = module.imported.get(part.value.id, (None, None))
-            if inner == _WHOLE:
-                through.add(part.value)
-                yield _resolved(place, part.attr, module.packages)
-    for part in ast.walk(node):
-        if isinstance(part, ast.Name) and part not in through:
-            if part.id in module.definitions:
-                yield module.name, part.id
-            elif part.id in module.imported:
-                yield _resolved(*module.imported[part.id], module.packages)
-
-
-def _resolved(place: str, name: str, packages: frozenset[str]) -> tuple[str, str]:
-    """Where a name of a module is defined: there, in a submodule, or where that module imports it from."""
-    if name != _WHOLE and _is_module(f"{place}.{name}", packages):
-        return f"{place}.{name}", _WHOLE
-    module = _module(place, packages)
-    if name in module.imported and name not in module.definitions:
-        return _resolved(*module.imported[name], packages)
-    return place, name
-
-
-@functools.cache
-def _is_module(name: str | None, packages: frozenset[str]) -> bool:
-    if (name or "").partition(".")[0] not in packages:
-        return False
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # its last part is a function, not a module
-        return False
+def _stamp(file: Path) -> tuple[int, int]:
+    found = file.stat()
+    return found.st_mtime_ns, found.st_size

@@ -1,10 +1,10 @@
-"""The fingerprint of a function changes with the code that it uses, and with nothing else."""
+"""The fingerprint of a function changes with what the code that it uses computes, and with nothing else."""
 
+import os
 import sys
 
 import pytest
 from shallow import fingerprint
-from shallow.experiments.cyclic_labels.ensembles import ensemble
 
 CELLS = '''
 """Cells."""
@@ -26,36 +26,78 @@ def neighbour(seed):
 FILES = {
     "__init__.py": "",
     "cells.py": CELLS,
-    "constants.py": "LARGE = 5\n",
+    "constants.py": "LARGE = 5\nSMALL, TINY = 1, 2\n",
     "tools.py": """
+import warnings
+from dataclasses import dataclass
+from mimic import checks
 from mimic.factor import FACTOR
+
+class Diverged(RuntimeError): pass
+
+@dataclass
+class Pair:
+    left: int = 1
+    right: int = 2
+    def __post_init__(self):
+        if self.left < 0:
+            raise ValueError(f"left must not be negative, got {self.left}")
+
 def marked(f): return f
-def scaled(x): return FACTOR * x
+
+def scaled(x: float, power=1, unused=0) -> float:
+    checks.positive(x=x)
+    if x > 10:
+        raise Diverged(f"at {x}")
+    warnings.warn("slow")
+    return FACTOR * x**power + Pair().left
+
 def unused(x): return x
+""",
+    "checks.py": """
+def positive(**numbers):
+    for name, value in numbers.items():
+        if value <= 0:
+            raise ValueError(f"{name} must be positive, got {value}")
 """,
     "factor.py": "FACTOR: float = 2\nOTHER = 3\n",
     "deep/__init__.py": "",
     "deep/inner.py": """
 import numpy as np
 np.setbufsize(8192)
-def value(seed): return helper(seed)
+def value(seed):
+    total = [helper for helper in [helper(seed)]]
+    try:
+        if seed == 7: raise ValueError("seven")
+    except ValueError:
+        return 0
+    return total[0] + _recursive(seed)
 def helper(seed): return seed
+def _recursive(n): return n and _recursive(n - 1)
 """,
 }
 
 
 @pytest.fixture
 def mimic(tmp_path, monkeypatch):
-    """A small package; the result writes a file of it anew and returns the fingerprint of its cell."""
-    for name, text in FILES.items():
-        (tmp_path / "mimic" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "mimic" / name).write_text(text)
+    """A small package; the result writes files of it anew and returns the fingerprint of its cell."""
+    folder = tmp_path / "mimic"
+
+    def write(files):
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+            os.utime(folder / name, ns=(next(times),) * 2)  # two edits within one tick of the clock
+
+    times = iter(range(10**18, 10**18 + 1000))
+    write(FILES)
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(fingerprint, "_libraries", {})
     from mimic import cells
 
-    def changed(name="__init__.py", old="", new="", *, of=cells.cell):
+    def changed(name="__init__.py", old="", new="", *, of=cells.cell, more=None):
         assert old in FILES[name]
-        (tmp_path / "mimic" / name).write_text(FILES[name].replace(old, new) if old else FILES[name])
+        write(FILES | {name: FILES[name].replace(old, new) if old else FILES[name]} | (more or {}))
         return fingerprint.of(of)
 
     yield changed
@@ -68,12 +110,22 @@ def mimic(tmp_path, monkeypatch):
     [
         ("cells.py", "inner.value(seed)", "inner.value(seed + 1)"),  # the cell itself
         ("cells.py", "lambda x: scaled(x)", "lambda x: -scaled(x)"),  # a table that it reads
-        ("tools.py", "FACTOR * x", "FACTOR * x + 1"),  # a function imported by name
+        ("cells.py", "def cell(seed)", "def cell(seed, n=1)"),  # its parameters
+        ("tools.py", "FACTOR * x**power", "FACTOR * x**power * 2"),  # a function imported by name
+        ("tools.py", "FACTOR * x**power", "FACTOR + x**power"),  # an operator
+        ("tools.py", "power=1", "power=2"),  # a default
+        ("tools.py", "left: int = 1", "left: int = 3"),  # a default of a field
+        ("tools.py", "left: int = 1\n    right: int = 2", "right: int = 2\n    left: int = 1"),  # order of fields
         ("factor.py", "FACTOR: float = 2", "FACTOR: float = 3"),  # a constant two imports away
         ("tools.py", "def marked(f): return f", "def marked(f): return print or f"),  # its decorator
+        ("tools.py", "x > 10", "x > 11"),  # what raises an exception that may be caught
         ("deep/inner.py", "def helper(seed): return seed", "def helper(seed): return 2 * seed"),  # through a submodule
+        ("deep/inner.py", "[helper(seed)]", "[_recursive(seed)]"),  # another callee of the same form
+        ("deep/inner.py", "n and _recursive(n - 1)", "n and _recursive(n - 2)"),  # recursion
+        ("deep/inner.py", "seed == 7", "seed == 8"),  # a refusal that is caught
         ("deep/inner.py", "8192", "4096"),  # a statement that runs at import
         ("constants.py", "LARGE = 5", "LARGE = 6"),  # a module under another name
+        ("checks.py", "raise ValueError", "print"),  # a check that is none any more
     ],
 )
 def test_code_in_use_counts(mimic, name, old, new):
@@ -87,13 +139,52 @@ def test_code_in_use_counts(mimic, name, old, new):
         ("cells.py", "What it does.", "What it really does."),
         ("cells.py", "import numpy as np", "import numpy as np  # numbers"),
         ("cells.py", "return unused(seed)", "return unused(seed) + 1"),
+        ("cells.py", "from mimic import constants as c, tools as t", "from mimic import tools as t, constants as c"),
         ("tools.py", "def unused(x): return x", "def unused(x): return -x"),
+        ("tools.py", "x: float, power=1, unused=0) -> float", "x, power: int = 1, unused=0)"),  # annotations
+        ("tools.py", 'f"at {x}"', 'f"diverged at x={x}"'),  # messages
+        ("tools.py", '    warnings.warn("slow")\n', ""),
+        ("tools.py", "left must not be negative, got {self.left}", "left is negative"),
+        ("tools.py", "if self.left < 0:", "if self.left < 0 or self.right < 0:"),  # checks
+        ("tools.py", "    checks.positive(x=x)\n", ""),
+        ("tools.py", "checks.positive(x=x)", "if x != x: raise TypeError(x)\n    checks.positive(p=power)"),
+        ("checks.py", "value <= 0", "not value > 0"),
         ("factor.py", "OTHER = 3", "OTHER = 4\n\n\nANOTHER = 5"),
+        ("factor.py", "FACTOR: float = 2", "FACTOR = 2"),
+        ("constants.py", "SMALL, TINY = 1, 2", "SMALL, TINY = 3, 4"),
     ],
 )
-def test_words_layout_and_code_not_in_use_do_not_count(mimic, name, old, new):
+def test_words_checks_and_code_not_in_use_do_not_count(mimic, name, old, new):
     before = mimic()
     assert mimic(name, old, new) == before
+
+
+def test_moved_and_renamed_code_is_the_same(mimic):
+    """A function in another module, under another name; a module in another folder."""
+    before = mimic()
+    files = {
+        "lower/__init__.py": "",
+        "lower/core.py": FILES["deep/inner.py"].replace("_recursive(", "_again(").replace("value(", "worth("),
+        "multiples.py": FILES["tools.py"].replace("scaled", "multiple"),
+        "tools.py": "from mimic.multiples import marked\n",
+    }
+    moves = {
+        "from mimic.deep import inner": "from mimic.lower import core",
+        "inner.value": "core.worth",
+        "from mimic.tools import scaled, unused": "from mimic.multiples import multiple as scaled, unused",
+    }
+    cells = CELLS
+    for old, new in moves.items():
+        cells = cells.replace(old, new)
+    assert mimic("cells.py", CELLS, cells, more=files) == before
+
+
+def test_a_cell_in_another_module_is_the_same(mimic):
+    before = mimic()
+    mimic(more={"others.py": CELLS.replace("cell(", "network(")})
+    from mimic import others
+
+    assert mimic(of=others.network, more={"others.py": CELLS.replace("cell(", "network(")}) == before
 
 
 @pytest.mark.parametrize("line", ["from .deep import inner", "import mimic.deep.inner"])
@@ -110,28 +201,8 @@ def test_a_function_without_a_source_is_refused():
         fingerprint.of(local)
 
 
-@pytest.mark.parametrize(("change", "counts"), [(b"\nEPOCHS = 1\n", False), (b"\n# a comment\n", False)])
-def test_an_addition_to_the_trainer_does_not_count(monkeypatch, change, counts):
-    from shallow.train import univariate
+def test_every_cell_of_the_book_has_a_fingerprint_of_its_own():
+    from shallow import records
 
-    before, read = fingerprint.of(ensemble), fingerprint.Path.read_bytes
-    changed = fingerprint.Path(univariate.__file__)
-    monkeypatch.setattr(fingerprint.Path, "read_bytes", lambda p: read(p) + (change if p == changed else b""))
-    assert (fingerprint.of(ensemble) != before) == counts
-
-
-def test_a_changed_trainer_counts_for_a_cell_that_calls_it_indirectly(monkeypatch):
-    from shallow.train import prefix_sums
-
-    before, read = fingerprint.of(ensemble), fingerprint.Path.read_bytes
-    changed = fingerprint.Path(prefix_sums.__file__)
-
-    def altered(path):
-        return (
-            read(path).replace(b"def hinge_loss(y, values):", b"def hinge_loss(y, values, more=0):")
-            if path == changed
-            else read(path)
-        )
-
-    monkeypatch.setattr(fingerprint.Path, "read_bytes", altered)
-    assert fingerprint.of(ensemble) != before
+    cells = {recipe.cell for recipe in records.recipes().values()}
+    assert len({fingerprint.of(cell) for cell in cells}) == len(cells)
