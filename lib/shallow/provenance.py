@@ -19,12 +19,12 @@ from pathlib import Path
 import xarray as xr
 from IPython.display import Markdown, display
 
-from shallow import figures, paths, records
+from shallow import figures, paths, records, verification
 from shallow.claims.display import Display
-from shallow.experiments import Band, Exact
+from shallow.experiments import Recipe
 
 PAGE = "provenance.html"
-COLUMNS = ["record", "what it is", "cells", "time", "MB", "made", "state", "used in", "compared"]
+COLUMNS = ["record", "what it is", "cells", "time", "MB", "made", "state", "redone", "used in", "compared"]
 # Cost, date and state may change without any result changing: tests leave out an output with this mark.
 UNCOMPARED = {"nbval-ignore-output": True}
 # A MyST target, with the title of the section if it stands right above one, or the loading of a record.
@@ -60,12 +60,12 @@ def _line(name: str) -> Display:
     """The line of :func:`load` in plain text and in HTML."""
     made, renew = records.manifest(name), f"python -m shallow record {name}"
     number = f"{made['cells']} cell" + ("" if made["cells"] == 1 else "s")
-    about = f"{number}, computing time {duration(made['seconds'])}, {made['date']}"
+    about = f"{number}, computing time {duration(made['seconds'])}, {plain(made['date'])}"
     text = f"Recorded run {name}: {about}"
     link = f'<a href="{PAGE}#{anchor(name)}">{escape(name.split("/")[-1])}</a>'
     html = f'<small class="record">Recorded run {link}: {about}'
     if not records.is_stale(name):
-        state = _agreement(made) if records.state(name) == "confirmed" else "fresh"
+        state = _confirmation(name, made) if records.state(name) == "confirmed" else "fresh"
         return Display(f"{text}; {state}", f"{html}; {state}</small>")
     note = "STALE: the code behind it has changed since; renew it by"
     box = 'style="border-left:.3em solid #cf222e;padding:.4em .9em;margin:.6em 0"'
@@ -75,10 +75,20 @@ def _line(name: str) -> Display:
     )
 
 
-def _agreement(made: dict) -> str:
-    """In words, which comparison confirmed a record after its code had changed."""
-    note = made["confirmed"]
-    return f"confirmed for changed code by {note['cells']} of {made['cells']} cells, {note['date']}"
+def _confirmation(name: str, made: dict) -> str:
+    """In words, how much of a record the present code has redone."""
+    cells, share = len(verification.redone_cells(name)), verification.share(name)
+    return f"confirmed: the present code has redone {percent(share)} of the computing, {cells} of {made['cells']} cells"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage, to two digits below ten."""
+    return f"{100 * share:.2g}%" if 0 < share < 0.1 else f"{share:.0%}"
+
+
+def plain(text: str) -> str:
+    """Text of a manifest as it stands, in Markdown and in HTML: nothing in it is taken as markup."""
+    return "".join(one if one.isalnum() or one in " .,:-+/" else f"&#{ord(one)};" for one in text)
 
 
 def duration(seconds: float) -> str:
@@ -123,9 +133,11 @@ def table(chapter: str | None = None, folder: Path = paths.BOOK) -> Markdown:
     used = uses(folder)
     rows = [_row(name, used.get(name, []), short=chapter is not None) for name in names]
     if chapter is None:
-        made = list(_manifests(names).values())
-        cells, seconds, size = (sum(one[key] for one in made) for key in ("cells", "seconds", "bytes"))
-        rows.append([f"**all {len(made)}**", "", cells, duration(seconds), f"{size / 1e6:.1f}", "", "", "", ""])
+        made = _manifests(names)
+        cells, seconds, size = (sum(one[key] for one in made.values()) for key in ("cells", "seconds", "bytes"))
+        redone = sum(verification.share(name) * one["seconds"] for name, one in made.items()) / max(seconds, 1e-9)
+        total = [cells, duration(seconds), f"{size / 1e6:.1f}", "", "", percent(redone)]
+        rows.append([f"**all {len(made)}**", "", *total, "", ""])
     return figures.table(COLUMNS, rows)
 
 
@@ -139,33 +151,35 @@ def _manifests(names: list[str]) -> dict[str, dict]:
 
 
 def _row(name: str, used: list[Use], *, short: bool) -> list[object]:
-    """One row of the table; a record that is missing has no cost."""
+    """One row of the table; a record that is missing or damaged has no cost."""
     recipe, state = records.recipe(name), records.state(name)
-    shown = {"fresh": "fresh", "confirmed": "fresh, by confirmation"}.get(state, f"**{state}**")
-    cost = ["", "", "", ""]
+    shown = {"fresh": "fresh", "confirmed": "fresh, by confirmation"}.get(state, f"**{plain(state)}**")
+    cost, redone = ["", "", "", ""], ""
     if made := _manifests([name]).get(name):
         where = made["processor"] if made["device"] == "cpu" else f"{made['device']}, {made['processor']}"
-        cost = [made["cells"], duration(made["seconds"]), f"{made['bytes'] / 1e6:.2f}", f"{made['date']}, {where}"]
+        size = f"{made['bytes'] / 1e6:.2f}"
+        cost = [made["cells"], duration(made["seconds"]), size, plain(f"{made['date']}, {where}")]
+        redone = percent(verification.share(name))
     title = name.split("/")[-1] if short else name
     return [
         f'<span id="{anchor(name)}"></span>`{title}`',
         recipe.about,
         *cost,
         shown,
+        redone,
         ", ".join(use.link for use in used) or "**not used**",
-        rule(recipe.agreement),
+        rule(recipe),
     ]
 
 
-def rule(agreement: Exact | Band) -> str:
+def rule(recipe: Recipe) -> str:
     """In words, how a recomputed cell is compared with the stored one."""
-    match agreement:
-        case Band(over, confidence):
-            return f"in the {confidence:.1%} prediction interval of the replicates (`{over}`)"
-        case Exact(relative, absolute, elsewhere):
-            more = f", or {absolute:g} absolute" if absolute else ""
-            here = f"exact to {relative:g}{more}"
-            if elsewhere is None:
-                return here
-            there = rule(elsewhere) if isinstance(elsewhere, Band) else f"to {elsewhere:g}"
-            return f"{here}; {there} on another processor"
+    agreement = recipe.agreement
+    more = f", or {agreement.absolute:g} absolute" if agreement.absolute else ""
+    there = f"{agreement.elsewhere:.2g} deviations" if agreement.elsewhere else f"by `{recipe.start}`"
+    said = [
+        f"{word}: `{', '.join(f'{name} = {value}' for name, value in values.items())}`"
+        for word, values in {"shortened": recipe.shortened, "elsewhere only": recipe.steady}.items()
+        if values
+    ]
+    return "; ".join([f"to {agreement.relative:g}{more}", f"elsewhere {there}", *said])

@@ -1,6 +1,7 @@
 """A recorded run shows itself where it is used: with its cost, its state and a link to its row."""
 
 import json
+import re
 
 import jupytext
 import nbformat
@@ -8,7 +9,7 @@ import pytest
 import references
 from planted import cells
 from shallow import paths, provenance, recording, records
-from shallow.experiments import Band, Exact, Recipe
+from shallow.experiments import Agreement, Recipe
 
 NAME, OTHER = "planted/quick", "planted/slow"
 CHAPTER = """
@@ -40,7 +41,7 @@ def planted(tmp_path, monkeypatch):
     """One planted record, another that is missing, and a chapter that uses the first; returns the book's folder."""
     book = tmp_path / "book"
     book.mkdir()
-    (book / "planted.md").write_text(CHAPTER)
+    (book / "planted.md").write_text(CHAPTER, encoding="utf-8")
     monkeypatch.setattr(paths, "RECORDS", tmp_path)
     monkeypatch.setattr(records, "recipes", lambda: {name: cells.RECORDS[name] for name in (NAME, OTHER)})
     recording.make(NAME, jobs=1)
@@ -66,7 +67,7 @@ def changed(planted):
 
     def change(**fields):
         file = records.files(NAME)[1]
-        file.write_text(json.dumps(json.loads(file.read_text()) | fields))
+        file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | fields), encoding="utf-8")
 
     return change
 
@@ -89,14 +90,26 @@ def test_a_stale_record_says_so_and_how_to_renew_it(planted, changed, shown):
         assert "fresh" not in text
 
 
-def test_a_confirmed_record_says_by_how_many_cells(planted, changed, shown):
-    present = records.manifest(NAME)["fingerprint"]
-    note = {"fingerprint": present, "cells": 2, "date": "2026-01-03", "processor": "A"}
-    changed(fingerprint="0" * 16, confirmed=note)
+def test_a_confirmed_record_says_how_much_was_redone(planted, changed, shown):
+    present, alike = records.manifest(NAME)["fingerprint"], {"date": "2026-01-03", "processor": "A", "rule": "exact"}
+    note = alike | {"fingerprint": present, "whole": True, "cells": [0, 2], "seconds": [1.0, 1.0]}
+    changed(fingerprint="0" * 16, seconds=3.0, seconds_by={"seed": [0.15, 2.7, 0.15]}, redone=[note])
     provenance.load(NAME)
     for text in shown[0].data.values():
-        assert text.removesuffix("</small>").endswith("; confirmed for changed code by 2 of 3 cells, 2026-01-03")
-    assert "fresh, by confirmation" in rows(provenance.table("planted", planted))["quick"]
+        said = "; confirmed: the present code has redone 10% of the computing, 2 of 3 cells"
+        assert text.removesuffix("</small>").endswith(said)
+    row = rows(provenance.table("planted", planted))["quick"]
+    assert "fresh, by confirmation" in row and "10%" in row
+
+
+def test_nothing_in_a_manifest_is_taken_as_markup(planted, changed, shown):
+    forged = '<script>alert("x")</script>|[a](b)`c`'
+    changed(date=forged, processor=forged, device=forged)
+    provenance.load(NAME)
+    table = provenance.table("planted", planted).data
+    for text in (*shown[0].data.values(), table):
+        assert not re.search(r"<script|\[a\]\(b\)|`c`", text)
+    assert len({line.count(" | ") for line in table.splitlines()}) == 1
 
 
 def test_the_line_is_not_compared(planted, shown):
@@ -123,7 +136,7 @@ def test_uses_are_found_with_the_nearest_target_and_its_title(planted):
 
 
 def test_a_use_above_all_targets_is_refused(tmp_path):
-    (tmp_path / "page.md").write_text('provenance.load("planted/quick")')
+    (tmp_path / "page.md").write_text('provenance.load("planted/quick")', encoding="utf-8")
     with pytest.raises(ValueError, match=r"page\.md loads 'planted/quick' above its first target"):
         provenance.uses(tmp_path)
 
@@ -142,7 +155,7 @@ def test_the_table_tells_fresh_stale_missing_and_unused_apart(planted, changed):
     assert "**not used**" in found["slow"] and any("is missing" in cell for cell in found["slow"])
     changed(fingerprint="0" * 16, device="cuda", processor="A card")
     stale = rows(provenance.table("planted", planted))["quick"]
-    assert "**stale**" in stale and stale[5].endswith("cuda, A card")
+    assert "**stale**" in stale and stale[5].endswith("cuda, A card") and stale[7] == "0%"
 
 
 def test_the_table_of_the_book_ends_with_totals(planted, changed):
@@ -158,15 +171,16 @@ def test_unknown_chapter_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("agreement", "says"),
+    ("fields", "says"),
     [
-        (Exact(), "exact to 1e-05"),
-        (Exact(absolute=1e-3), "exact to 1e-05, or 0.001 absolute"),
-        (Band("seed", 0.95), "in the 95.0% prediction interval of the replicates (`seed`)"),
+        ({}, "to 1e-05; elsewhere 0.01 deviations"),
+        ({"agreement": Agreement(absolute=1e-3)}, "to 1e-05, or 0.001 absolute; elsewhere 0.01 deviations"),
+        ({"agreement": Agreement(elsewhere=None), "start": OTHER}, "to 1e-05; elsewhere by `planted/slow`"),
+        ({"shortened": {"steps": 5}}, "to 1e-05; elsewhere 0.01 deviations; shortened: `steps = 5`"),
     ],
 )
-def test_rules_of_comparison_in_words(agreement, says):
-    assert provenance.rule(agreement) == says
+def test_rules_of_comparison_in_words(fields, says):
+    assert provenance.rule(Recipe(print, {"seed": [0]}, **fields)) == says
 
 
 def unused(folder):
@@ -201,7 +215,7 @@ DECIDING = [chapter for chapter in references.chapters() if references.has_ledge
 
 @pytest.mark.parametrize("chapter", DECIDING, ids=lambda path: path.stem)
 def test_chapters_load_by_provenance_and_outside_figures(chapter):
-    assert "records.load(" not in chapter.read_text()
+    assert "records.load(" not in chapter.read_text(encoding="utf-8")
     assert figures_that_load(jupytext.read(chapter)) == []
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import xarray as xr
-from scipy import special
 
 
 def releases_gil(cell: Callable[..., xr.Dataset]) -> Callable[..., xr.Dataset]:
@@ -17,79 +16,55 @@ def releases_gil(cell: Callable[..., xr.Dataset]) -> Callable[..., xr.Dataset]:
 
 
 @dataclass(frozen=True)
-class Band:
-    r"""A recomputed cell must lie among the record's replicates: for runs so chaotic that rounding decides their path.
+class Agreement:
+    r"""How the numbers of a recomputed cell are compared with the stored ones.
 
-    Every variable is reduced to its mean over the cell.  That number must lie in the prediction interval for one more
-    normal replicate: within $t\, s \sqrt{1 + 1/r}$ of the mean of the r replicates at the same other parameters, with
-    s their standard deviation and t the Student quantile of r - 1 degrees of freedom.  By default that is 36 s for
-    three replicates, the least allowed, so that only gross errors are found; 9 s for five and 4 s for twenty.
-
-    Attributes:
-        over: axis of the replicates.
-        confidence: of the interval; nearly one, since a record has many variables.
-    """
-
-    over: str = "seed"
-    confidence: float = 0.999
-
-    def on(self, *, same_processor: bool) -> Band:
-        """The rule is the same on every processor."""
-        return self
-
-    def disagreements(self, fresh: xr.Dataset, record: xr.Dataset, point: Mapping[str, object]) -> list[str]:
-        """Names of the variables of the cell `fresh` outside the band of the record's replicates at `point`."""
-        kept = record.sel({axis: value for axis, value in point.items() if axis != self.over})
-        count = kept.sizes[self.over]
-        if count < 3:
-            return list(fresh.data_vars)
-        half_width = special.stdtrit(count - 1, (1 + self.confidence) / 2) * (1 + 1 / count) ** 0.5
-        outside = []
-        for name, array in fresh.data_vars.items():
-            replicates = kept[name].astype(float).mean(array.dims).values
-            distance = abs(float(array.astype(float).mean()) - replicates.mean())
-            rounding = 1e-5 * np.abs(replicates).max()
-            if not distance <= half_width * replicates.std(ddof=1) + rounding:
-                outside.append(name)
-        return outside
-
-
-@dataclass(frozen=True)
-class Exact:
-    """A recomputed cell must equal the stored one to rounding.
-
-    Numbers x, y of one variable agree if |x - y| <= relative (|y| + s) + absolute, with s the largest finite |y| of
-    that variable in the cell; counts and flags must be equal, and NaN and infinity stand in the same places.
+    A recomputed number x of a variable agrees with the stored y if $|x - y| \le \rho\,(|y| + s) + \alpha$, with s the
+    largest finite $|y|$ of that variable in the cell; counts and flags must be equal, and NaN and infinity stand in the
+    same places.  A processor of another kind rounds matrix products in another order, and training magnifies that:
+    there the slack is larger by $\varepsilon \max(\min(d, s), d/10)$, with d the standard deviation of the variable
+    over the whole record, and counts are numbers.
 
     Attributes:
-        relative: the default admits single precision, in which records are stored.
-        absolute: for quantities that are themselves rounding errors.
-        elsewhere: what holds on another kind of processor than the record's, for runs that magnify the rounding of its
-            matrix products: a tolerance in the place of `relative`, with counts as numbers, or a band of replicates.
+        relative: $\rho$; the default admits single precision, in which records are stored.
+        absolute: $\alpha$, for quantities that are themselves rounding errors.
+        elsewhere: $\varepsilon$; None for runs so chaotic that rounding decides where they end, which cannot be
+            compared on another kind of processor.
     """
 
     relative: float = 1e-5
     absolute: float = 0.0
-    elsewhere: float | Band | None = None
+    elsewhere: float | None = 0.01
 
-    def on(self, *, same_processor: bool) -> Exact | Band:
-        """The rule for a recomputation on the record's kind of processor, or on another."""
-        if isinstance(self.elsewhere, Band) and not same_processor:
-            return self.elsewhere
-        return self if same_processor or self.elsewhere is None else replace(self, relative=self.elsewhere)
+    def disagreements(
+        self, fresh: xr.Dataset, record: xr.Dataset, point: Mapping[str, object], *, elsewhere: bool = False
+    ) -> list[str]:
+        """Names of the variables of the cell `fresh` that disagree with the record at `point`.
 
-    def disagreements(self, fresh: xr.Dataset, record: xr.Dataset, point: Mapping[str, object]) -> list[str]:
-        """Names of the variables of the cell `fresh` that disagree with the record at `point`."""
-        kept = record.sel(point)
-        return [name for name, array in fresh.data_vars.items() if not self._agree(array.values, kept[name].values)]
+        A cell that is shortened is compared at the coordinates that it has.
 
-    def _agree(self, fresh: np.ndarray, kept: np.ndarray) -> bool:
-        loose = self.relative == self.elsewhere and fresh.dtype.kind in "iu"
-        if fresh.shape != kept.shape or (fresh.dtype.kind != "f" and not loose):
-            return bool(np.array_equal(fresh, kept))
-        scale = np.abs(fresh[np.isfinite(fresh)]).max(initial=0.0)
-        slack = self.absolute + self.relative * scale
-        return bool(np.allclose(kept, fresh, rtol=self.relative, atol=slack, equal_nan=True))
+        Args:
+            elsewhere: by the rule for another kind of processor; ValueError for runs that it cannot compare.
+        """
+        if elsewhere and self.elsewhere is None:
+            raise ValueError("elsewhere must be False: these runs cannot be compared on another kind of processor")
+        share = self.elsewhere if elsewhere else 0.0
+        return [name for name in fresh.data_vars if not self._agree(fresh[name], record[name], point, share)]
+
+    def _agree(self, fresh: xr.DataArray, record: xr.DataArray, point: Mapping[str, object], share: float) -> bool:
+        part = {dim: index for dim, index in fresh.indexes.items() if len(index) < record.sizes[dim]}
+        x, y = fresh.values, record.sel({**point, **part}).values
+        if x.shape != y.shape or (x.dtype.kind not in "fiu") or (x.dtype.kind in "iu" and not share):
+            return bool(np.array_equal(x, y))
+        scale, d = np.abs(y[np.isfinite(y)]).max(initial=0.0), spread(record)
+        slack = self.absolute + self.relative * scale + share * max(min(d, scale), d / 10)
+        return bool(np.allclose(x, y, rtol=self.relative, atol=slack, equal_nan=True))
+
+
+def spread(values: xr.DataArray) -> float:
+    """Standard deviation of the finite numbers of a variable."""
+    numbers = values.values[np.isfinite(values.values)].astype(float)
+    return float(numbers.std()) if numbers.size else 0.0
 
 
 @dataclass(frozen=True)
@@ -103,8 +78,13 @@ class Recipe:
         about: one line for people.
         replicates: the axis along which runs differ by chance alone; ``--seeds`` takes its first values.
         agreement: the rule by which a recomputed cell is compared with the stored one.
-        shortened: arguments in the place of the fixed ones when a cell is recomputed for comparison, where whole cells
-            take long: fewer steps of the same run, say.  A shortened cell is compared at the coordinates it has.
+        shortened: arguments in the place of the fixed ones when a cell is recomputed for a quick comparison, where
+            whole cells take long: fewer steps of the same run, say.  A shortened cell is compared at the coordinates
+            it has.
+        start: name of the record that holds the first steps of the same runs, which is compared instead on a kind of
+            processor on which these runs cannot be.
+        steady: axes and the values of them at which rounding does not decide where runs end; on another kind of
+            processor the runs at other values cannot be compared, and one of these is, in their place.
     """
 
     cell: Callable[..., xr.Dataset]
@@ -112,5 +92,11 @@ class Recipe:
     fixed: Mapping[str, object] = field(default_factory=dict)
     about: str = ""
     replicates: str = "seed"
-    agreement: Exact | Band = field(default_factory=Exact)
+    agreement: Agreement = field(default_factory=Agreement)
     shortened: Mapping[str, object] = field(default_factory=dict)
+    start: str | None = None
+    steady: Mapping[str, Sequence] = field(default_factory=dict)
+
+    def is_steady(self, point: Mapping[str, object]) -> bool:
+        """Whether the run at a point can be compared on another kind of processor."""
+        return self.agreement.elsewhere is not None and all(point[axis] in self.steady[axis] for axis in self.steady)

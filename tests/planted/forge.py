@@ -1,0 +1,26 @@
+"""Altering a record as a careful forger would: its checksum is brought into line."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import h5netcdf
+import numpy as np
+
+#: The records that the fixture `recorded` makes.
+NAME, OTHER = "planted/quick", "planted/pairs"
+
+
+def alter(folder: Path, name: str, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Change the values of a record."""
+    with h5netcdf.File(folder / f"{name}.nc", "a") as file:
+        file["value"][...] = change(np.asarray(file["value"][...]))
+    sign(folder, name)
+
+
+def sign(folder: Path, name: str) -> None:
+    """Bring the checksum of a record into line with its data."""
+    manifest = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    manifest["sha256"] = hashlib.sha256((folder / f"{name}.nc").read_bytes()).hexdigest()
+    (folder / f"{name}.json").write_text(json.dumps(manifest), encoding="utf-8")

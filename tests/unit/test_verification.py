@@ -1,0 +1,246 @@
+"""Redoing cells: every wrong record is refused, cells are drawn from all costs, and what was redone is kept."""
+
+import itertools
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import date
+
+import numpy as np
+import pytest
+import xarray as xr
+from click.testing import CliRunner
+from planted import cells
+from planted.forge import NAME, OTHER, alter
+from shallow import fingerprint, recording, records, verification
+from shallow.__main__ import main
+from shallow.experiments import Agreement
+
+POINT = {"seed": 7}
+RECORD = xr.Dataset({"value": (("seed", "k"), [[1.0, -2.0, np.nan, np.inf], [3.0, 4.0, 5.0, 6.0]])}, {"seed": [7, 8]})
+
+
+@pytest.mark.parametrize(
+    ("rule", "fresh", "agrees", "agrees_elsewhere"),
+    [
+        (Agreement(), [1.0, -2.0, np.nan, np.inf], True, True),
+        (Agreement(), [1.0 + 1e-6, -2.0, np.nan, np.inf], True, True),
+        (Agreement(), [1.0 + 1e-4, -2.0, np.nan, np.inf], False, True),
+        (Agreement(), [1.5, -3.0, np.nan, np.inf], False, False),
+        (Agreement(), [0.0, 0.0, np.nan, np.inf], False, False),
+        (Agreement(), [1.0, -2.0, 0.0, np.inf], False, False),
+        (Agreement(), [1.0, -2.0, np.nan, -np.inf], False, False),
+        (Agreement(relative=1e-3), [1.001, -2.0, np.nan, np.inf], True, True),
+        (Agreement(absolute=0.1), [1.05, -2.0, np.nan, np.inf], True, True),
+    ],
+)
+def test_numbers_agree_to_rounding_and_on_another_processor_to_a_share_of_their_spread(
+    rule, fresh, agrees, agrees_elsewhere
+):
+    found = xr.Dataset({"value": ("k", fresh)})
+    assert (rule.disagreements(found, RECORD, POINT) == []) == agrees
+    assert (rule.disagreements(found, RECORD, POINT, elsewhere=True) == []) == agrees_elsewhere
+
+
+def test_counts_and_words_must_be_equal():
+    record = xr.Dataset({"count": ("seed", [100_000, 5]), "word": ("seed", ["a", "b"])}, {"seed": [0, 1]})
+    wrong = xr.Dataset({"count": ((), 100_001), "word": ((), "b")})
+    assert Agreement().disagreements(wrong, record, {"seed": 0}) == ["count", "word"]
+
+
+def test_chaotic_runs_are_not_compared_on_another_processor():
+    with pytest.raises(ValueError, match="cannot be compared on another kind of processor"):
+        Agreement(elsewhere=None).disagreements(RECORD.sel(POINT), RECORD, POINT, elsewhere=True)
+
+
+def test_a_record_agrees_with_its_code(recorded):
+    found = verification.verify(NAME, cells=3)
+    assert sorted(trial.cell for trial in found) == [0, 1, 2]
+    assert {(trial.record, trial.whole, trial.rule) for trial in found} == {(NAME, True, "exact")}
+
+
+def test_a_planted_wrong_digit_is_caught(recorded):
+    """Even when the checksum has been brought into line with the altered data."""
+    alter(recorded, "quick", lambda values: values + 1e-4)
+    with pytest.raises(records.RecordError, match=r"differs from its own code at \{'seed': \d\} in 'value'"):
+        verification.verify(NAME)
+
+
+def test_zero_cells_are_refused(recorded):
+    with pytest.raises(ValueError, match="count must be positive, got 0"):
+        verification.verify(NAME, cells=0)
+
+
+def test_a_tolerance_for_another_processor_ends_where_that_has_agreed_exactly(recorded, monkeypatch):
+    alter(recorded, "quick", lambda values: values * 1.001)
+    with pytest.raises(records.RecordError, match="differs from its own code"):
+        verification.verify(NAME)
+    monkeypatch.setattr(records, "processor", lambda: "another one")
+    (trial,) = verification.verify(NAME)
+    assert trial.rule == verification.ELSEWHERE
+    verification.note(NAME, [trial])
+    assert verification.verify(NAME)[0].rule == verification.ELSEWHERE  # agreeing loosely proves nothing
+    verification.note(NAME, [verification.Redone(NAME, 0, True, verification.EXACT, 0.1)])
+    with pytest.raises(records.RecordError, match="differs from its own code"):
+        verification.verify(NAME)
+
+
+def test_long_cells_are_compared_in_part_or_to_their_end(recorded, monkeypatch, tmp_path):
+    monkeypatch.setattr(records, "recipes", lambda: cells.RECORDS)
+    recording.make("planted/walk", jobs=1)
+    monkeypatch.setenv("PLANTED_TRACE", str(tmp_path / "trace"))
+    (part,), (whole,) = verification.verify("planted/walk"), verification.verify("planted/walk", whole=True)
+    lines = (tmp_path / "trace").read_text(encoding="utf-8").splitlines()
+    assert ["'steps': 1}" in line for line in lines] == [True, False]
+    assert (part.whole, whole.whole) == (False, True)
+    alter(recorded, "walk", lambda values: values + 1e-3)
+    with pytest.raises(records.RecordError, match="'value'"):
+        verification.verify("planted/walk")
+
+
+def test_on_another_processor_the_start_of_chaotic_runs_is_compared(recorded, monkeypatch):
+    monkeypatch.setattr(records, "recipes", lambda: cells.RECORDS)
+    for name in ("planted/chaotic", "planted/slow"):
+        recording.make(name, jobs=2)
+    with pytest.raises(records.RecordError, match="record 'planted/chaotic' differs"):
+        verification.verify("planted/chaotic")
+    monkeypatch.setattr(records, "processor", lambda: "another one")
+    assert verification.verify("planted/chaotic")[0].record == "planted/slow"
+
+
+def test_on_another_processor_a_steady_cell_is_compared_in_the_place_of_one_that_is_not(recorded, monkeypatch):
+    recipe = replace(cells.RECORDS[NAME], steady={"seed": [3]})
+    monkeypatch.setattr(records, "recipes", lambda: {NAME: recipe})
+    monkeypatch.setattr(records, "processor", lambda: "another one")
+    alter(recorded, "quick", lambda values: values * [[1.0], [2.0], [2.0]])  # the other runs took another path here
+    found = [verification.redo(NAME, cell) for cell in (0, 1, 2)]
+    assert [(trial.cell, trial.rule) for trial in found] == [(0, "exact")] * 3
+    verification.note(NAME, found)
+    assert verification.redo(NAME, 2).cell == 0  # exact agreement where runs are steady says nothing of the others
+    alter(recorded, "quick", lambda values: values * 1.5)
+    with pytest.raises(records.RecordError, match="at {'seed': 3} in 'value'"):
+        verification.redo(NAME, 2)
+
+
+# Which cells are drawn.
+
+
+@pytest.fixture
+def many(recorded, monkeypatch):
+    """A record of which the cells cost 1 to 8 seconds."""
+    monkeypatch.setattr(records, "expected_seconds", lambda name, points: np.arange(1.0, 1 + len(points)))
+    monkeypatch.setattr(fingerprint, "of", lambda function: "1" * 16)
+    return OTHER
+
+
+def test_cells_come_from_all_quarters_of_the_cost(many):
+    for day in range(1, 20):
+        drawn = verification.draw(many, 4, day=date(2026, 1, day))
+        assert sorted(cell // 2 for cell in drawn) == [0, 1, 2, 3]
+
+
+def test_another_day_other_cells(many):
+    days = [tuple(verification.draw(many, 1, day=date(2026, 1, day))) for day in range(1, 20)]
+    assert len(set(days)) > 4 and days[0] == tuple(verification.draw(many, 1, day=date(2026, 1, 1)))
+
+
+def test_a_limit_leaves_out_what_costs_more(many):
+    drawn = itertools.chain.from_iterable(
+        verification.draw(many, 2, limit=4.5, day=date(2026, 1, day)) for day in range(1, 20)
+    )
+    assert set(drawn) == {0, 1, 2, 3}
+    assert verification.draw(many, 1, limit=0.1) == [0]  # the cheapest at least
+
+
+def test_cells_that_were_redone_come_last(many):
+    trials = [verification.Redone(many, cell, True, verification.EXACT, 1.0) for cell in range(7)]
+    verification.note(many, trials)
+    for day in range(1, 9):
+        assert verification.draw(many, 1, day=date(2026, 1, day)) == [7]
+    assert sorted(verification.draw(many, 8)) == list(range(8))
+
+
+# What is kept of it.
+
+
+def test_a_manifest_keeps_what_was_redone_when_and_where(recorded, monkeypatch):
+    data, before = (recorded / "quick.nc").read_bytes(), records.manifest(NAME)
+    monkeypatch.setattr(fingerprint, "of", lambda function: "1" * 16)
+    assert records.state(NAME) == "stale" and verification.share(NAME) == 0
+    verification.note(NAME, verification.verify(NAME, cells=2), day=date(2026, 1, 2))
+    verification.note(NAME, [verification.Redone(NAME, 0, False, verification.ELSEWHERE, 0.0)], day=date(2026, 1, 3))
+    after = records.manifest(NAME)
+    first, second = after.pop("redone")
+    before.pop("redone")
+    assert after == before and (recorded / "quick.nc").read_bytes() == data
+    assert first["fingerprint"] == "1" * 16 and len(first["cells"]) == len(first["seconds"]) == 2 and first["whole"]
+    assert first["date"] == "2026-01-02" and first["processor"] == records.processor() and first["rule"] == "exact"
+    assert second["cells"] == [0] and not second["whole"] and second["rule"] == "another processor"
+    assert records.state(NAME) == "confirmed" and 0.3 < verification.share(NAME) < 1
+    monkeypatch.setattr(fingerprint, "of", lambda function: "2" * 16)
+    assert records.state(NAME) == "stale" and verification.share(NAME) == 0
+
+
+def test_what_the_present_code_made_is_its_own(recorded):
+    assert verification.share(NAME) == 1
+
+
+def test_a_shortened_cell_counts_for_what_it_took(many, monkeypatch):
+    manifest = records.manifest(many) | {"seconds": 36.0}
+    monkeypatch.setattr(records, "manifest", lambda name: manifest)
+    note = {"fingerprint": "1" * 16, "date": "", "processor": "", "rule": "exact"}
+    manifest["redone"] = [note | {"whole": False, "cells": [7, 3], "seconds": [0.5, 100.0]}]
+    assert verification.share(many) == pytest.approx((0.5 + 4) / 36)  # the fourth cell is expected to take 4
+    manifest["redone"] += [note | {"whole": True, "cells": [7], "seconds": [0.1]}]
+    assert verification.share(many) == pytest.approx((8 + 4) / 36)
+
+
+def test_a_record_that_disagrees_is_not_confirmed(recorded, monkeypatch):
+    alter(recorded, "quick", lambda values: values + 1e-3)
+    monkeypatch.setattr(fingerprint, "of", lambda function: "1" * 16)
+    result = CliRunner().invoke(main, ["verify", NAME, "--confirm"])
+    assert result.exit_code == 1 and "differs from its own code" in result.stderr
+    assert records.state(NAME) == "stale"
+
+
+# Within a time.
+
+
+def test_a_budget_goes_where_least_has_been_redone(recorded, monkeypatch):
+    monkeypatch.setattr(fingerprint, "of", lambda function: "1" * 16)
+    for name, seconds in ((NAME, 10.0), (OTHER, 10.0)):
+        file = records.files(name)[1]
+        count = len(records.points(records.recipe(name)))
+        axes = records.manifest(name)["specification"]["axes"]
+        times = {axis: [seconds / count] * len(values) for axis, values in axes.items()}
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        file.write_text(json.dumps(kept | {"seconds": seconds, "seconds_by": times}), encoding="utf-8")
+    verification.note(NAME, [verification.Redone(NAME, 0, True, verification.EXACT, 3.3)])
+    planned = verification.budget(15 / 60, [NAME, OTHER], jobs=1)
+    assert [name for name, _ in planned[:3]] == [OTHER] * 3  # 3.75 of 10 seconds, before NAME with 3.33 goes on
+    assert len(set(planned)) == len(planned)
+    assert 10 < sum(10 / 3 if name == NAME else 10 / 8 for name, _ in planned) <= 15
+    assert verification.budget(2 / 60, [NAME, OTHER], jobs=1) == []  # no cell fits into a third of it
+
+
+@pytest.mark.parametrize("minutes", [0, -1, np.inf, np.nan])
+def test_a_budget_is_a_positive_time(minutes):
+    with pytest.raises(ValueError, match="minutes must be positive and finite"):
+        verification.budget(minutes, [], jobs=1)
+
+
+def test_the_command_spends_its_minutes_and_notes_every_cell(recorded, monkeypatch):
+    monkeypatch.setattr(fingerprint, "of", lambda function: "1" * 16)
+    monkeypatch.setattr(verification, "ProcessPoolExecutor", lambda jobs, context: ThreadPoolExecutor(jobs))
+    result = CliRunner().invoke(main, ["verify", "--minutes", "0.05", "--confirm", "--jobs", "1"])
+    assert result.exit_code == 0, result.output
+    assert "planted/quick: 1 of 3 cells agree" in result.stdout and "planted/pairs: 1 of 8 cells" in result.stdout
+    assert verification.share(NAME) == pytest.approx(1) == verification.share(OTHER)
+
+
+def test_nothing_is_begun_after_the_time(recorded, monkeypatch):
+    monkeypatch.setattr(fingerprint, "of", lambda function: "1" * 16)
+    monkeypatch.setattr(verification, "ProcessPoolExecutor", lambda jobs, context: ThreadPoolExecutor(jobs))
+    times = iter([0.0, 1.0, *[1e9] * 100])
+    found = list(verification.verify_for(0.05, [NAME], 1, clock=lambda: next(times)))
+    assert len(found) == 1 < len(verification.budget(0.05, [NAME], 1))
