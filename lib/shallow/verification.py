@@ -201,7 +201,8 @@ def _instead(name: str, point: Mapping[str, object], *, whole: bool) -> Redone:
     """What is compared on a processor on which the run at a point is another one."""
     wanted = records.recipe(name)
     if wanted.start:
-        return redo(wanted.start, records.points(records.recipe(wanted.start)).index(point))
+        start = records.recipe(wanted.start)
+        return redo(wanted.start, records.points(start).index({axis: point[axis] for axis in start.axes}))
     steady = dict(point) | {axis: values[0] for axis, values in wanted.steady.items() if point[axis] not in values}
     return redo(name, records.points(wanted).index(steady), whole=whole)
 

@@ -30,11 +30,13 @@ class Agreement:
         absolute: $\alpha$, for quantities that are themselves rounding errors.
         elsewhere: $\varepsilon$; None for runs so chaotic that rounding decides where they end, which cannot be
             compared on another kind of processor.
+        rounding: variables that are rounding errors themselves, and left out on another kind of processor.
     """
 
     relative: float = 1e-5
     absolute: float = 0.0
     elsewhere: float | None = 0.01
+    rounding: tuple[str, ...] = ()
 
     def disagreements(
         self, fresh: xr.Dataset, record: xr.Dataset, point: Mapping[str, object], *, elsewhere: bool = False
@@ -49,7 +51,8 @@ class Agreement:
         if elsewhere and self.elsewhere is None:
             raise ValueError("elsewhere must be False: these runs cannot be compared on another kind of processor")
         share = self.elsewhere if elsewhere else 0.0
-        return [name for name in fresh.data_vars if not self._agree(fresh[name], record[name], point, share)]
+        compared = [name for name in fresh.data_vars if not (elsewhere and name in self.rounding)]
+        return [name for name in compared if not self._agree(fresh[name], record[name], point, share)]
 
     def _agree(self, fresh: xr.DataArray, record: xr.DataArray, point: Mapping[str, object], share: float) -> bool:
         part = {dim: index for dim, index in fresh.indexes.items() if len(index) < record.sizes[dim]}
@@ -81,8 +84,8 @@ class Recipe:
         shortened: arguments in the place of the fixed ones when a cell is recomputed for a quick comparison, where
             whole cells take long: fewer steps of the same run, say.  A shortened cell is compared at the coordinates
             it has.
-        start: name of the record that holds the first steps of the same runs, which is compared instead on a kind of
-            processor on which these runs cannot be.
+        start: name of the record that holds the first steps of the same runs, over some of the axes, which is compared
+            instead on a kind of processor on which these runs cannot be.
         steady: axes and the values of them at which rounding does not decide where runs end; on another kind of
             processor the runs at other values cannot be compared, and one of these is, in their place.
     """

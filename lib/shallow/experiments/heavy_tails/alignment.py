@@ -8,6 +8,7 @@ Source: Kothapalli et al., "From Spikes to Heavy Tails", Appendix C (Definition 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -15,7 +16,7 @@ import xarray as xr
 from scipy.stats import entropy
 
 from shallow import stats
-from shallow.experiments import Recipe, releases_gil
+from shallow.experiments import Agreement, Recipe, releases_gil
 from shallow.experiments.heavy_tails import runs
 from shallow.spectra import esd, overlaps, rank_one
 from shallow.spectra.overlaps import Overlap
@@ -227,7 +228,7 @@ RECORDS: dict[str, Recipe] = {
     ),
     "overlaps_adam": Recipe(
         run, {"rate": [0.01, 0.1, 0.2, 0.5, 10.0, 100.0], "seed": SEEDS}, {"rule": "Adam code", "pairs": LAST},
-        "Overlaps after ten steps of Adam, other rates",
+        "Overlaps after ten steps of Adam, other rates", steady={"rate": [0.01, 0.1, 0.2, 0.5]},
     ),
     "overlaps_gd": Recipe(
         run, {"rate": [1000.0, 3000.0], "seed": SEEDS}, {"rule": "GD code", "pairs": LAST},
@@ -279,3 +280,7 @@ RECORDS: dict[str, Recipe] = {
         "The spike of one step of Adam against the theory of a rank-one update",
     ),
 }  # fmt: skip
+# Some singular values are so close that rounding turns their vectors.
+RECORDS |= {
+    name: replace(recipe, agreement=Agreement(elsewhere=0.1)) for name, recipe in RECORDS.items() if recipe.cell is run
+}

@@ -165,6 +165,7 @@ RECORDS: dict[str, Recipe] = {
     "rates_adam": Recipe(
         path, {"rate": [0.01, 0.1, 0.3, 1.0, 10.0], "seed": [0]},
         {"rule": "Adam code", "records": FEW}, "Ten steps of Adam at five learning rates",
+        steady={"rate": [0.01, 0.1, 0.3, 1.0]},
     ),
     "rates_gd": Recipe(
         path, {"rate": [500.0, 1000.0, 2000.0, 3000.0], "seed": [0]},
@@ -173,6 +174,7 @@ RECORDS: dict[str, Recipe] = {
     "labels_adam": Recipe(
         path, {"labels": NOTHING, "rate": [1.0, 10.0], "seed": SEEDS},
         {"rule": "Adam code", "records": [1, 10]}, "Ten steps of Adam on labels that say nothing",
+        steady={"rate": [1.0]},
     ),
     "labels_gd": Recipe(
         path, {"labels": NOTHING, "seed": SEEDS},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from shallow.experiments import Exact, Recipe, releases_gil
+from shallow.experiments import Recipe, releases_gil
 from shallow.experiments.heavy_tails import runs
 from shallow.spectra import esd, row_profile, shapes, tail_laws, tails
 
@@ -128,26 +128,28 @@ def same_norms(W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return esd.eigenvalues(rng.standard_normal(W.shape) * np.sqrt(variances))
 
 
+#: After ten steps of Adam at ten and above rounding is seen in the spectrum.
+STEADY = {"run": [run for run in RUNS if run not in ("Adam 10", "Adam 100")]}
 RECORDS: dict[str, Recipe] = {
     "tail_fits": Recipe(
         tail_fits,
         {"reading": ["code", "text"], "run": list(RUNS), "seed": [0, 1, 2]},
         {"n": 2000, "steps": 10},
         "What kind of tail: ten steps with 2000 points, fits and tests",
-        agreement=Exact(relative=1e-3),
+        steady=STEADY,
     ),
     "tail_fits_long": Recipe(
         tail_fits,
         {"run": list(RUNS), "seed": [0]},
         {"n": 2000, "steps": 100, "reading": "code"},
         "What kind of tail: a hundred steps with 2000 points, fits and tests",
-        agreement=Exact(relative=1e-3),
+        steady=STEADY,
     ),
     "tail_fits_8000": Recipe(
         tail_fits,
         {"run": list(RUNS), "seed": [0]},
         {"n": 8000, "steps": 10, "reading": "code"},
         "What kind of tail: ten steps with 8000 points, fits and tests",
-        agreement=Exact(relative=1e-3),
+        steady=STEADY,
     ),
 }

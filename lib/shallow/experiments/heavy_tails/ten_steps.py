@@ -76,7 +76,11 @@ def ten_steps(
 
 
 def _sweep(rules: Sequence[str], seeds: int, about: str, *, rates: Sequence[float] = RATES, **fixed) -> Recipe:
-    return Recipe(ten_steps, {"rule": list(rules), "rate": [0.0, *rates], "seed": list(range(seeds))}, fixed, about)
+    axes = {"rule": list(rules), "rate": [0.0, *rates], "seed": list(range(seeds))}
+    # Ten steps of Adam at ten and above magnify rounding so much that test losses differ by a fifth.
+    with_adam = any(rule.startswith("Adam") for rule in rules)
+    steady = {"rate": [rate for rate in axes["rate"] if rate <= 1]} if with_adam else {}
+    return Recipe(ten_steps, axes, fixed, about, steady=steady)
 
 
 CODE, TEXT = ("GD code", "Adam code"), ("GD text", "Adam text")

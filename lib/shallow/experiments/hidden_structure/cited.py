@@ -18,7 +18,7 @@ import xarray as xr
 
 from shallow import mlp
 from shallow.data import images as data_sets
-from shallow.experiments import Exact, Recipe, releases_gil
+from shallow.experiments import Recipe, releases_gil
 from shallow.kernels import empirical, layered
 from shallow.kernels.ridge import RidgePath
 from shallow.mlp import Network, Stack
@@ -282,13 +282,11 @@ RECORDS: dict[str, Recipe] = {
         {"data": ["digits", "mnist"], "scale": [0.1, 1.0], "seed": list(range(5))},
         {"images": {"digits": 250, "mnist": 500}},
         "Silent alignment on two classes of images, from two initial scales",
-        agreement=Exact(relative=1e-4, elsewhere=0.02),
     ),
     "cited_kernels": Recipe(
         image_kernels,
         {"data": ["digits", "mnist", "cifar10"], "seed": list(range(5))},
         {"images": {"digits": (150, 40, 100), "mnist": (1000, 200, 1000), "cifar10": (1000, 200, 1000)}},
         "Predictions of initial and final tangent kernels and of the network on two classes of images",
-        agreement=Exact(relative=1e-3, elsewhere=0.05),
     ),
 }

@@ -24,7 +24,7 @@ from scipy import linalg
 
 from shallow import mlp
 from shallow.data import hidden_index
-from shallow.experiments import Exact, Recipe, releases_gil
+from shallow.experiments import Recipe, releases_gil
 from shallow.experiments.hidden_structure.polynomial_measures import directions
 from shallow.experiments.hidden_structure.polynomials import BATCH, COMMON, EPOCHS, PATIENCE, Problem, problem
 from shallow.geometry.hidden_direction import aligned, cosines, push
@@ -278,9 +278,6 @@ def _check_points(points: int, task: Problem) -> None:
         raise ValueError(f"points must be an integer in 2..{most}, the number of training points, got {points!r}")
 
 
-_AGREEMENT = Exact(relative=1e-3, elsewhere=0.05)
-
-
 def _regular(axes: Mapping[str, Sequence[object]], about: str, **fixed: object) -> Recipe:
     """A recipe of :func:`regular` over five runs."""
     return Recipe(
@@ -289,7 +286,6 @@ def _regular(axes: Mapping[str, Sequence[object]], about: str, **fixed: object) 
         fixed,
         about,
         replicates="run",
-        agreement=_AGREEMENT,
         shortened={"early": 1, "whole": False},
     )
 
@@ -301,7 +297,6 @@ RECORDS: dict[str, Recipe] = {
         {},
         "The algorithm of Damian, Lee and Soltanolkotabi against its tangent kernels",
         replicates="run",
-        agreement=_AGREEMENT,
         shortened={"degrees": (4,), "machines": False},
     ),
     "two_stage_regular": _regular(

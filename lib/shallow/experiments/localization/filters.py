@@ -13,7 +13,7 @@ import xarray as xr
 from scipy import optimize
 
 from shallow.data.nlgp import Process
-from shallow.experiments import Band, Recipe
+from shallow.experiments import Recipe
 from shallow.experiments.localization import networks
 from shallow.receptive import dominance
 from shallow.receptive.dominance import gabors
@@ -230,6 +230,5 @@ RECORDS: dict[str, Recipe] = {
         {"gain": [0.01, 1.0, 3.0, 100.0], "seed": SEEDS},
         {},
         "Learned fields in (9) against the best filters of all families",
-        agreement=Band(),
     ),
 }

@@ -15,7 +15,7 @@ from scipy import linalg
 
 from shallow import nets
 from shallow.data import teachers
-from shallow.experiments import Band, Exact, Recipe, releases_gil
+from shallow.experiments import Agreement, Recipe, releases_gil
 from shallow.experiments.simplicity_bias import runs
 from shallow.geometry import gaussian_loss
 from shallow.nets import TwoLayer
@@ -95,6 +95,7 @@ def interpolating(
         rng=rng,
         records=records,
         measure=look,
+        dtype=np.float32,
     )
     return xr.Dataset(
         {name: ("step", [value[name] for value in path.values]) for name in path.values[0]}, {"step": list(records)}
@@ -112,12 +113,12 @@ def _least_norm(features: np.ndarray, y: np.ndarray, gram: np.ndarray) -> np.nda
 RECORDS: dict[str, Recipe] = {
     "capacity": Recipe(
         capacity, {"n": [500, 1000, 2000, 5000], "seed": [0, 1]}, {},
-        "Interpolation by the output layer of 10,000 random neurons", agreement=Exact(1e-2, absolute=1e-12),
+        "Interpolation by the output layer of 10,000 random neurons", agreement=Agreement(rounding=("train",)),
     ),
     "interpolating": Recipe(
         interpolating, {"n": [30, 100, 200, 500, 1000, 2000, 5000], "seed": [0, 1, 2]},
         {"records": [1000, 30_000]}, "Interpolation from order-one weights, 10,000 neurons",
-        agreement=Band(), shortened={"records": [1000]},
+        agreement=Agreement(rounding=("solved_train",)), shortened={"records": [1000]},
     ),
     "stopped": Recipe(
         runs.run, {"n": [2000, 5000], "seed": [0, 1, 2]}, {"width": 10_000, "steps": 1_000_000},

@@ -14,7 +14,7 @@ import torch
 import xarray as xr
 
 from shallow.data import teachers
-from shallow.experiments import Exact, Recipe
+from shallow.experiments import Recipe
 from shallow.geometry import alignment
 from shallow.stats import stream
 
@@ -121,7 +121,6 @@ RECORDS: dict[str, Recipe] = {
          "seed": [0, 1, 2]},
         {},
         "Largest angles without a neuron against the width, ReLU and GeLU",
-        agreement=Exact(relative=1e-5, absolute=1e-9, elsewhere=0.1),
     ),
     "gaps_wide": Recipe(
         gaps,
@@ -129,6 +128,5 @@ RECORDS: dict[str, Recipe] = {
          "seed": [0, 1, 2]},
         {},
         "The same with few points and up to 65536 neurons",
-        agreement=Exact(relative=1e-5, absolute=1e-9, elsewhere=0.1),
     ),
 }  # fmt: skip

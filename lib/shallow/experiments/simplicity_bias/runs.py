@@ -139,7 +139,7 @@ def run(
         return measures(network, sample, target) if step in shown else {}
 
     recorded = sorted({*shown, *([early] if early <= steps else [])})
-    options = {"batch": min(batch, n), "rng": rng}
+    options = {"batch": min(batch, n), "rng": rng, "dtype": np.float32}
     path = minibatch.train(sample.x, sample.y, start, rate=rate, steps=steps, records=recorded, measure=look, **options)
     values = [value for value in path.values if value]
     found = xr.Dataset({name: ("step", [v[name] for v in values]) for name in values[0]}, {"step": shown})

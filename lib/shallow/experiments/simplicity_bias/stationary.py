@@ -82,7 +82,7 @@ def stationary(
     """  # fmt: skip
     _, sample, start = runs.drawn(seed, n, width=width)
     rng = stream("simplicity bias", "batches", 5, n, width, seed)
-    options = {"batch": min(runs.BATCH, n), "rng": rng}
+    options = {"batch": min(runs.BATCH, n), "rng": rng, "dtype": np.float32}
     path = minibatch.train(*sample, start, rate=runs.RATE, steps=steps, records=[PRESENT, steps], **options)
     found = xr.Dataset({"train": ("step", [runs.train_loss(path.values[0], sample)])}, {"step": [PRESENT]})
     if not more:
