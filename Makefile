@@ -3,6 +3,10 @@ SHELL         := /bin/bash
 .SHELLFLAGS   := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
+ifneq (,$(findstring t,$(firstword -$(MAKEFLAGS))))
+$(error make -t is not allowed: it would mark as done what was never run)
+endif
+
 # The cells of an experiment run in parallel threads; the linear algebra inside each keeps to one.
 export OMP_NUM_THREADS ?= 1
 
@@ -12,6 +16,10 @@ ENV    := .venv/.installed
 VENDOR := book/_static/vendor/.installed
 INSTALL = $(BIN)/pip install --quiet --editable
 PYTEST  = $(BIN)/pytest --numprocesses=2 --dist=loadfile
+# Spelled out for both targets that run it: a recipe with a call of make inside is run by `make -n` too.
+COVERAGE = mkdir -p _build \
+  && COVERAGE_FILE=_build/coverage $(PYTEST) --cov=lib/shallow --cov-report= tests/unit tests/agreement tests/theory \
+  && $(BIN)/python tools/coverage_report.py _build/coverage
 
 # TORCH=cpu lets uv choose PyTorch's CPU build where pip would fetch the much larger CUDA one.
 ifdef TORCH
@@ -30,10 +38,10 @@ help:  ## this list
 	@echo "  make test FORCE=1 runs everything again.   TORCH=cpu, at the first call, installs PyTorch's CPU build."
 
 $(ENV): pyproject.toml
-	@test -n "$(PYTHON)" && $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	@test -n "$(PYTHON)" && "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Python 3.11 or newer is needed (set PYTHON=...)"; exit 1; }
 	@echo "Installing the pinned environment into .venv (a minute or two, 2 GB)"
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv .venv
 	@$(INSTALL) ".[test]"
 	@touch $@
 
@@ -58,23 +66,22 @@ test: $(ENV)  ## run all tests, every chapter included, if anything has changed 
 	if [ -z "$(FORCE)" ] && [ "$$key" = "$$(cat _build/tested 2>/dev/null || true)" ]; then \
 	  echo "Nothing has changed since the green run of $$(date -r _build/tested '+%F %H:%M'); make test FORCE=1 repeats it."; \
 	else mkdir -p _build; rm -f _build/tested; failed=0; \
-	  $(MAKE) --no-print-directory coverage || failed=1; \
+	  $(COVERAGE) || failed=1; \
 	  $(PYTEST) tests/book tests/browser tests/interactive book || failed=1; \
 	  [ $$failed = 0 ] && echo $$key > _build/tested; fi
 
 coverage: $(ENV)  ## the unit, agreement and theory tests alone, and which lines of lib/ they run
-	@mkdir -p _build
-	@COVERAGE_FILE=_build/coverage $(PYTEST) --cov=lib/shallow --cov-report= tests/unit tests/agreement tests/theory
-	@$(BIN)/python tools/coverage_report.py _build/coverage
+	@$(COVERAGE)
 
 lab: .venv/.lab  ## open the chapters as notebooks in JupyterLab
-	@SHALLOW_LIVE=1 JUPYTER_CONFIG_PATH=$(CURDIR)/.jupyter $(BIN)/jupyter lab --notebook-dir=$(CURDIR) --LabApp.default_url=/lab/tree/book/index.md $(ARGS)
+	@SHALLOW_LIVE=1 JUPYTER_CONFIG_PATH="$$PWD/.jupyter" $(BIN)/jupyter lab --notebook-dir="$$PWD" \
+	  --LabApp.default_url=/lab/tree/book/index.md $(ARGS)
 
 records: $(ENV)  ## compute the recorded runs that are missing or stale, at full scale
 	@$(BIN)/python -m shallow record --all
 
-verify: $(ENV)  ## recompute a sample of every recorded run and compare
-	@$(BIN)/python -m shallow verify
+verify: $(ENV)  ## recompute a cell of every recorded run and compare; MINUTES=60: whole cells where least was redone
+	@$(BIN)/python -m shallow verify $(if $(MINUTES),--minutes $(MINUTES) --confirm)
 
 bench: .venv/.bench  ## time all methods and sizes, and recording with workers, on an idle machine: book/speed.md
 	@$(BIN)/python -m benchmarks

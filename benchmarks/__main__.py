@@ -130,7 +130,7 @@ def main() -> None:
         began = time.perf_counter()
         found = timing.environment() | {"rounds": options.rounds} | SUITES[name](options.rounds)
         found = {"minutes": round((time.perf_counter() - began) / 60, 2)} | found
-        Path(__file__).with_name(f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
+        Path(__file__).with_name(f"{name}.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

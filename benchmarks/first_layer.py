@@ -60,10 +60,12 @@ def pytorch_loop(problem, optimizer, dtype, threads):
 
 def by_hand(problem, optimizer, dtype, threads):
     """The trainer of this book: gradients by hand, in place."""
+    x, y, given = problem
+    student = nets.Student(given.W.astype(dtype), given.a, given.scale)
     torch.set_num_threads(threads)
 
     def run(steps):
-        trainer = first_layer.Trainer(*problem, OPTIMIZERS[optimizer][0], dtype=getattr(torch, dtype))
+        trainer = first_layer.Trainer(x, y, student, OPTIMIZERS[optimizer][0], dtype=getattr(torch, dtype))
         for _ in range(steps):
             trainer.step(RATE)
         return trainer.W.numpy()

@@ -119,7 +119,8 @@ def fused(problem, batch, threads):
 
     def run(steps):
         rng = stream("benchmark", "batches")
-        return minibatch.train(*sample, network, rate=RATE, steps=steps, batch=batch, rng=rng).network.W
+        options = {"rate": RATE, "steps": steps, "batch": batch, "rng": rng, "dtype": np.float32}
+        return minibatch.train(*sample, network, **options).network.W
 
     return run
 
@@ -179,7 +180,8 @@ def scaling(rounds: int) -> list[dict]:
         network = nets.small(stream("benchmark", "network"), m, d, 1e-3)
 
         def run(steps, sample=sample, network=network, batch=batch):
-            minibatch.train(*sample, network, rate=RATE, steps=steps, batch=batch, rng=stream("benchmark"))
+            options = {"steps": steps, "batch": batch, "rng": stream("benchmark"), "dtype": np.float32}
+            minibatch.train(*sample, network, rate=RATE, **options)
 
         run(10)
         rows.append({"m": m, "d": d, "batch": batch, "times": []})

@@ -7,8 +7,8 @@ without pictures and widgets, with fixed ids, so that a change of a number is re
 
 executes chapters and rewrites their references and, with them, the verdicts in `book/claims/` (the environment
 variable SHALLOW_LEDGER=update tells the ledger to accept what it measures), then the pages that show all verdicts.
-The test run executes everything once more, without that variable, and compares every cell.  Rounded numbers may differ
-by one unit of the last digit: other processors round other sums.
+The test run executes everything once more, without that variable, and compares every cell.  Rounded numbers of
+several significant digits may differ by one unit of the last: other processors round other sums.
 """
 
 import os

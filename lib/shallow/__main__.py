@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import click
-from joblib import cpu_count, parallel_config
+from joblib import cpu_count
 
-from shallow import fingerprint, recording, records, sweep
+from shallow import recording, records, sweep, verification
 
 INTERRUPTED = 130  # the customary exit status after Ctrl-C
 
@@ -51,35 +53,54 @@ def record(names, everything, anew, jobs, device, seeds, scheduler, dry_run) -> 
     Each finished cell is kept at once: after an interruption the same command goes on where it stopped.  A cell that
     fails is reported and the others go on; the exit status is then 1.
     """
-    failed = False
-    with _workers(scheduler, [records.recipe(name) for name in _chosen(names, everything)]):
-        for name in _chosen(names, everything):
+    chosen, failed = _chosen(names, everything), False
+    for name in chosen:
+        sweep.loaded_code(records.recipe(name).cell)  # before anybody changes the files
+    with _resumable(), _workers(scheduler) as client:
+        for name in chosen:
             if not anew and (state := records.state(name)) in ("fresh", "confirmed"):
                 click.echo(f"{name}: {state}")
                 continue
             try:
-                click.echo(f"{name}: {recording.plan(name, seeds, device).describe(jobs or cpu_count())}")
+                at_once = sum(client.nthreads().values()) if client else jobs or cpu_count()
+                click.echo(f"{name}: {recording.plan(name, seeds, device).describe(at_once)}")
                 if not dry_run:
-                    made = recording.make(name, jobs=jobs, device=device, seeds=seeds)
+                    made = recording.make(name, jobs=jobs, device=device, seeds=seeds, client=client)
                     click.echo(
                         f"  {made.stat().st_size / 1e6:.2f} MB" if made else "  kept; not all cells are there yet"
                     )
             except sweep.SweepError as error:
                 failed = True
                 click.echo(f"{name}: {error}", err=True)
-            except (ValueError, OSError) as error:
+            except (ValueError, OSError, sweep.WorkerError) as error:
                 raise click.ClickException(f"{name}: {error}") from error
-            except KeyboardInterrupt:
-                click.echo(f"\n{name}: interrupted; the same command goes on where it stopped", err=True)
-                sys.exit(INTERRUPTED)
     sys.exit(1 if failed else 0)
 
 
 @contextmanager
-def _workers(scheduler: str | None, recipes: list[records.Recipe]) -> Iterator[None]:
-    """This machine, or the workers of a dask scheduler, which must have the same code."""
+def _resumable() -> Iterator[None]:
+    """Let SIGTERM end the block as Ctrl-C does: with a word on how to go on, and the customary exit status."""
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt(number)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\d+ tasks (have|which)", UserWarning)  # joblib, of what is given up
+            yield
+    except KeyboardInterrupt as interruption:
+        click.echo("\ninterrupted; the same command goes on where it stopped", err=True)
+        sys.exit(128 + interruption.args[0] if interruption.args else INTERRUPTED)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _workers(scheduler: str | None) -> Iterator:
+    """None for this machine, or a client of a dask scheduler that has a worker."""
     if scheduler is None:
-        yield
+        yield None
         return
     try:
         from distributed import Client
@@ -87,13 +108,16 @@ def _workers(scheduler: str | None, recipes: list[records.Recipe]) -> Iterator[N
         raise click.ClickException(
             "--scheduler needs the extra `cluster`: pip install --editable '.[cluster]'"
         ) from error
-    with Client(scheduler) as client:
-        for cell in {recipe.cell for recipe in recipes}:
-            for address, code in client.run(fingerprint.of, cell).items():
-                if code != fingerprint.of(cell):
-                    raise click.ClickException(f"worker {address} has other code for {cell.__module__}.{cell.__name__}")
-        with parallel_config(backend="dask"):
-            yield
+    try:
+        client = Client(scheduler, set_as_default=False)  # or xarray would write files through it
+    except (OSError, TypeError, ValueError) as error:  # nobody there, TLS without certificates, no address
+        raise click.ClickException(f"--scheduler {scheduler}: {error}") from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=60)
+        except TimeoutError as error:
+            raise click.ClickException(f"no worker has joined the scheduler {scheduler} within a minute") from error
+        yield client
 
 
 @main.command("list")
@@ -107,31 +131,70 @@ def _summary(name: str) -> str:
     state = records.state(name)
     if state not in ("fresh", "confirmed", "stale"):
         return state
-    made = records.manifest(name)
-    return f"{state:9s} {made['cells']:5d} cells {made['seconds']:7.0f} s {made['bytes'] / 1e6:6.2f} MB"
+    made, redone = records.manifest(name), verification.share(name)
+    size = f"{made['cells']:5d} cells {made['seconds']:7.0f} s {made['bytes'] / 1e6:6.2f} MB"
+    return f"{state:9s} {size} {redone:6.1%} by the present code"
 
 
 @main.command()
 @_names
 @click.option("--cells", type=click.IntRange(min=1), default=1, show_default=True, help="Cells of each to recompute.")
-@click.option("--confirm", is_flag=True, help="Note in the manifests of stale records that the new code agrees.")
-def verify(names, everything, cells, confirm) -> None:
-    """Recompute a few cells of each record and compare; exit status 1 if one differs or is missing.
+@click.option("--whole", is_flag=True, help="To the end also where a shorter part of a cell would be compared.")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Whole cells for that long instead.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Cells at a time with --minutes; by default one a core.")
+@click.option("--confirm", is_flag=True, help="Note in the manifests which cells agreed: stale records are confirmed.")
+def verify(names, everything, cells, whole, minutes, jobs, confirm) -> None:
+    """Recompute cells of each record and compare; exit status 1 if one differs or is missing.
 
-    A record is compared by the rule of its recipe: exactly to rounding, or within a band where runs are chaotic.  For
-    a change of code that should change no result, --confirm keeps the data and notes which code has agreed since.
+    The cells are drawn from all quarters of the cost, other ones on another day.  --minutes spends that time where
+    least of the computing has been redone.  They must equal the record to rounding; on a kind of processor that has
+    never reproduced it exactly, by the tolerance of the recipe.  --confirm keeps the data and notes which cells agreed,
+    by which code, when and where; a record that was stale then counts as confirmed.
     """
+    chosen = _chosen(names, everything or not names)
+    found = _for_a_time(minutes, chosen, jobs) if minutes else _some(chosen, cells, whole)
     failed = 0
-    compare = recording.confirm if confirm else records.verify
-    for name in _chosen(names, everything or not names):
-        try:
-            tried = compare(name, cells)
+    try:
+        for name, outcome in found:
+            if isinstance(outcome, Exception):
+                failed += not isinstance(outcome, verification.Unavailable)
+                click.echo(f"{name}: {outcome}", err=True)
+                continue
+            if confirm:
+                verification.note(name, outcome)
             stale = "; STALE: its code has changed since" if records.is_stale(name) else ""
-            click.echo(f"{name}: {len(tried)} of {records.manifest(name)['cells']} cells agree{stale}")
-        except records.RecordError as problem:
-            failed += 1
-            click.echo(f"{name}: {problem}", err=True)
+            loosely = any(trial.rule != verification.EXACT for trial in outcome)
+            how = " by the tolerance for another kind of processor" if loosely else ""
+            click.echo(f"{name}: {len(outcome)} of {records.manifest(name)['cells']} cells agree{how}{stale}")
+    except KeyboardInterrupt:
+        click.echo("\ninterrupted; what was compared before is " + ("noted" if confirm else "above"), err=True)
+        sys.exit(INTERRUPTED)
     sys.exit(1 if failed else 0)
+
+
+Found = Iterator[tuple[str, "list[verification.Redone] | Exception"]]
+
+
+def _some(names: list[str], cells: int, whole: bool) -> Found:
+    """So many cells of each record."""
+    for name in names:
+        try:
+            yield name, verification.verify(name, cells, whole=whole)
+        except (records.RecordError, verification.Unavailable) as problem:
+            yield name, problem
+
+
+def _for_a_time(minutes: float, names: list[str], jobs: int | None) -> Found:
+    """Whole cells of the records of which least has been redone, and those that cannot be loaded."""
+    whole = []
+    for name in names:
+        try:
+            records.checked(name)
+            whole.append(name)
+        except records.RecordError as problem:
+            yield name, problem
+    for name, _, outcome in verification.verify_for(minutes, whole, jobs or cpu_count()):
+        yield name, outcome if isinstance(outcome, Exception) else [outcome]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Code as text that changes with what it computes, and with as little else as can be.
 
-Left out are comments, layout, docstrings, annotations, messages of exceptions and warnings, and checks that refuse an
-argument: ``if ...: raise ValueError``, and statements that call a function which does nothing else.
+Left out are comments, layout, docstrings, annotations, messages of exceptions and warnings, how objects are shown
+(`__repr__`), and checks that refuse an argument: ``if ...: raise ValueError``, and statements that call a function
+which does nothing else.
 """
 
 from __future__ import annotations
@@ -118,6 +119,8 @@ class _Cleaner(ast.NodeTransformer):
             setattr(node, name, [self.visit(one) for one in getattr(node, name)])
         body = []
         for part in node.body:
+            if stored_names(part) == ["__repr__"]:
+                continue
             if isinstance(part, ast.AnnAssign):  # a field of a dataclass
                 part.annotation, part.value = ast.Constant(0), part.value and self.visit(part.value)
                 body.append(part)

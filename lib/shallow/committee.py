@@ -15,6 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import erf
 
+from shallow import checks
+from shallow.representation import short
+
 #: Activations; those of :mod:`shallow.train.online`, without hurry.
 ACTIVATIONS = {"erf": lambda z: erf(z / z.dtype.type(2**0.5)), "relu": lambda z: np.maximum(z, 0)}
 
@@ -40,7 +43,10 @@ class Committee:
     activation: str = "erf"
     readout: float | None = None
 
+    __repr__ = short
+
     def __post_init__(self) -> None:
+        checks.numbers(W=self.W, b=self.b)
         dtype = np.float32 if getattr(self.W, "dtype", None) == np.float32 else np.float64
         for name in ("W", "b"):
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=dtype))
@@ -50,8 +56,7 @@ class Committee:
             raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {self.activation!r}")
         if self.readout is None:
             object.__setattr__(self, "readout", 1 / self.width)
-        if not (np.isfinite(self.readout) and self.readout > 0):
-            raise ValueError(f"readout must be positive and finite, got {self.readout}")
+        checks.positive(readout=self.readout)
 
     def __len__(self) -> int:
         return len(self.W)
@@ -71,10 +76,11 @@ class Committee:
 
     def pruned(self, neurons: Sequence[int] | np.ndarray) -> Committee:
         """The networks with the given neurons alone, by number or by a mask (K,); the read-out stays as it is."""
+        checks.numbers(neurons=neurons)
         try:
             chosen = np.arange(self.width)[np.asarray(neurons)]
         except IndexError as error:
-            raise ValueError(f"neurons must be numbers of neurons or a mask: {error}") from None
+            raise ValueError(f"neurons must be numbers of neurons or a mask, got {neurons}: {error}") from None
         return replace(self, W=self.W[:, chosen], b=self.b[:, chosen])
 
     def forward(self, x: np.ndarray) -> np.ndarray:
@@ -82,6 +88,7 @@ class Committee:
 
         In the number type of the parameters.  Cost: 2 R n K N operations, and R n K activations.
         """
+        checks.numbers(x=x)
         x = np.asarray(x, dtype=self.W.dtype)
         if x.ndim not in (2, 3) or x.shape[-1] != self.pixels or (x.ndim == 3 and len(x) != len(self)):
             raise ValueError(f"x must have shape (n, {self.pixels}) or ({len(self)}, n, {self.pixels}), got {x.shape}")
@@ -110,9 +117,7 @@ def start(
     Raises:
         ValueError: for impossible sizes, variances and number types, and without generators.
     """
-    for name, value in (("width", width), ("pixels", pixels)):
-        if not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{name} must be a positive integer, got {value!r}")
+    checks.integers(1, width=width, pixels=pixels)
     variance = 2 / (pixels + width) if variance is None else variance
     if not (np.isfinite(variance) and variance >= 0):
         raise ValueError(f"variance must be finite and not negative, got {variance}")

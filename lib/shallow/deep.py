@@ -22,6 +22,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from shallow import checks
+
 #: Readings of a convolution's kernel as a matrix, see :func:`weight_matrices`.
 FLATTENINGS = ("joined", "positions")
 _NORMALISATION = 0.5**0.5  # of the reading "positions"
@@ -34,7 +36,7 @@ class Residual(nn.Module):
     """
 
     def __init__(self, inputs: int, outputs: int, stride: int, batch_norm: bool):
-        _check_sizes(inputs=inputs, outputs=outputs, stride=stride)
+        checks.integers(1, inputs=inputs, outputs=outputs, stride=stride)
         super().__init__()
         self.first = _convolution(inputs, outputs, batch_norm, stride=stride)
         self.second = _convolution(outputs, outputs, batch_norm)
@@ -72,7 +74,7 @@ def vgg11(
 
     Cost: 0.9 GFLOP per image for a gradient; 9.2 million parameters (width 64).
     """
-    _check_sizes(classes=classes, in_channels=in_channels, width=width)
+    checks.integers(1, classes=classes, in_channels=in_channels, width=width)
     layers, channels = [], in_channels
     with torch.device("meta"):  # nothing is drawn from PyTorch's global generator
         for factor, pool in ((1, True), (2, True), (4, False), (4, True), (8, False), (8, True), (8, False), (8, True)):
@@ -98,7 +100,7 @@ def resnet18(
 
     Cost: 3.3 GFLOP per image for a gradient; 11.2 million parameters (width 64).
     """
-    _check_sizes(classes=classes, in_channels=in_channels, width=width)
+    checks.integers(1, classes=classes, in_channels=in_channels, width=width)
     with torch.device("meta"):
         layers = [_convolution(in_channels, width, batch_norm), nn.ReLU(inplace=True)]
         channels = width
@@ -160,12 +162,6 @@ def singular_values(network: nn.Module, flattening: str = "joined") -> dict[str,
     return {name: np.sort(np.linalg.svd(W, compute_uv=False), axis=None)[::-1] for name, W in matrices.items()}
 
 
-def _check_sizes(**sizes: int) -> None:
-    for name, size in sizes.items():
-        if not isinstance(size, int | np.integer) or size < 1:
-            raise ValueError(f"{name} must be a positive integer, got {size!r}")
-
-
 def _convolution(inputs: int, outputs: int, batch_norm: bool, *, size: int = 3, stride: int = 1) -> nn.Sequential:
     """A convolution that keeps the image's size up to the stride, with normalisation or a bias."""
     layer = nn.Conv2d(inputs, outputs, size, stride=stride, padding=size // 2, bias=not batch_norm)
@@ -174,7 +170,7 @@ def _convolution(inputs: int, outputs: int, batch_norm: bool, *, size: int = 3, 
 
 def _initialise(network: nn.Module, rng: np.random.Generator) -> nn.Module:
     """PyTorch's default initialisation from a numpy generator."""
-    network.to_empty(device="cpu")
+    network.to_empty(device="cpu").float()
     for module in network.modules():
         if isinstance(module, nn.BatchNorm2d):
             module.reset_parameters()  # scale 1, shift 0

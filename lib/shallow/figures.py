@@ -18,6 +18,8 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import LogLocator
 from numpy.typing import ArrayLike
 
+from shallow import checks
+
 STYLE = "shallow.book"
 
 COLOURS = {
@@ -98,6 +100,7 @@ def heatmap(
     `log` scales the colours logarithmically and leaves values <= 0 grey as well; `low` and `high` fix the
     ends of the scale, so that two panels can be compared.  Raises ValueError for shapes that do not fit.
     """
+    checks.unmasked(values=values, x=x, y=y)
     values, x, y = np.asarray(values, dtype=float), np.asarray(x), np.asarray(y)
     if values.shape != (len(y), len(x)):
         raise ValueError(f"values must have shape (len(y), len(x)) = {(len(y), len(x))}, got {values.shape}")
@@ -158,6 +161,7 @@ def spectrum(ax: Axes, values: ArrayLike, *, label: str | None = None, top: int 
 
     Values <= 0 (round-off of a singular matrix) cannot be drawn and are left out; ranks are kept.
     """
+    checks.unmasked(values=values)
     values = np.sort(np.asarray(values, dtype=float))[::-1]
     if values.ndim != 1 or not len(values):
         raise ValueError(f"values must be a non-empty vector of eigenvalues, got shape {values.shape}")
@@ -196,6 +200,7 @@ def _fraction(value: Fraction) -> str:
 
 def _same_length(**vectors: ArrayLike) -> list[np.ndarray]:
     """The vectors as arrays; ValueError naming them when their lengths differ."""
+    checks.unmasked(**vectors)
     arrays = {name: np.asarray(vector) for name, vector in vectors.items()}
     if len({array.shape for array in arrays.values()}) != 1 or next(iter(arrays.values())).ndim != 1:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())

@@ -1,6 +1,7 @@
 r"""Losses as functions of label y and output f: value, derivative in f, and the convention at a kink, in one table.
 
-All are per sample; a trainer sums them (`reduction="sum"`) or averages them.
+All are per sample; a trainer sums them (`reduction="sum"`) or averages them.  The labels of hinge and bce are -1 and 1;
+with the label 0 the hinge is 1 whatever the output, without a gradient.
 """
 
 from __future__ import annotations

@@ -17,6 +17,9 @@ from itertools import pairwise
 import numpy as np
 import torch
 
+from shallow import checks
+from shallow.representation import short
+
 Network = tuple[list[np.ndarray], list[np.ndarray]]
 
 
@@ -37,7 +40,10 @@ class Stack:
     parameters: np.ndarray
     widths: tuple[int, ...]
 
+    __repr__ = short
+
     def __post_init__(self) -> None:
+        checks.numbers(parameters=self.parameters, widths=self.widths)
         dtype = np.float32 if getattr(self.parameters, "dtype", None) == np.float32 else np.float64
         object.__setattr__(self, "parameters", np.ascontiguousarray(self.parameters, dtype=dtype))
         object.__setattr__(self, "widths", _checked_widths(self.widths))
@@ -81,6 +87,7 @@ class Stack:
 
     def _hidden(self, x: np.ndarray) -> Iterator[np.ndarray]:
         """The last hidden layer of one network after the other, so that one is in memory at a time."""
+        checks.numbers(x=x)
         x, inputs = np.asarray(x, dtype=self.parameters.dtype), self.widths[0]
         if x.ndim not in (2, 3) or x.shape[-1] != inputs or (x.ndim == 3 and len(x) != len(self)):
             raise ValueError(f"x must have shape (n, {inputs}) or ({len(self)}, n, {inputs}), got {x.shape}")
@@ -105,6 +112,7 @@ class Stack:
 
 def stacked(networks: Sequence[Network]) -> Stack:
     """The stack of networks that are given as in :meth:`Stack.network`."""
+    checks.numbers(networks=networks)
     widths = {(W[0].shape[1], *(len(layer) for layer in W)) for W, _ in networks}
     if len(widths) != 1:
         raise ValueError(f"networks must be of one shape, got widths {sorted(widths)}")
@@ -141,12 +149,11 @@ def default(
 
 def uniform(rng: np.random.Generator | torch.Generator, size: int, bound: float) -> np.ndarray:
     """Numbers from U(-bound, bound), shape (size,): float64 from NumPy, float32 from PyTorch's generator."""
-    if not isinstance(size, int | np.integer) or size < 0:
-        raise ValueError(f"size must be an integer that is not negative, got {size!r}")
+    checks.integers(0, size=size)
     if not 0 <= bound < np.inf:
         raise ValueError(f"bound must be finite and not negative, got {bound}")
     if isinstance(rng, torch.Generator):
-        return torch.empty(size).uniform_(-bound, bound, generator=rng).numpy()
+        return torch.empty(size, dtype=torch.float32).uniform_(-bound, bound, generator=rng).numpy()
     return rng.uniform(-bound, bound, size)
 
 
@@ -187,6 +194,7 @@ def _copied(networks: Stack) -> tuple[Stack, int]:
 
 
 def _checked_widths(widths: Sequence[int]) -> tuple[int, ...]:
+    checks.numbers(widths=widths)
     whole = all(isinstance(m, int | np.integer) and m > 0 for m in widths)
     if len(widths) < 3 or not whole or widths[-1] != 1:
         raise ValueError(f"widths must be at least three positive integers, the last of them 1, got {tuple(widths)}")

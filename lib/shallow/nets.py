@@ -10,6 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from shallow import checks
+from shallow.representation import short
+
 #: Step of each parameter group relative to the nominal step: (v, W, b).
 ALL, OUTPUT_ONLY, HIDDEN_ONLY = (1.0, 1.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 1.0)
 #: The folded antisymmetric network of :func:`antisymmetric` moves its output weights at half the step.
@@ -33,7 +36,10 @@ class TwoLayer:
     b: np.ndarray
     v: np.ndarray
 
+    __repr__ = short
+
     def __post_init__(self) -> None:
+        checks.numbers(W=self.W, b=self.b, v=self.v)
         for name in ("W", "b", "v"):
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
         if self.W.ndim == 1:
@@ -42,9 +48,7 @@ class TwoLayer:
             raise ValueError(
                 f"W, b, v must have shapes (m, d), (m,), (m,), got {self.W.shape}, {self.b.shape}, {self.v.shape}"
             )
-        for name in ("W", "b", "v"):
-            if not np.isfinite(getattr(self, name)).all():
-                raise ValueError(f"{name} must be finite, got NaN or infinity")
+        checks.finite(W=self.W, b=self.b, v=self.v)
 
     @property
     def width(self) -> int:
@@ -53,6 +57,7 @@ class TwoLayer:
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         """f at x of shape (n,) or (n, d), computed densely; shape (n,), cost O(n m d)."""
+        checks.numbers(x=x)
         x = np.asarray(x, dtype=np.float64)
         x = x[:, None] if x.ndim == 1 else x
         if x.ndim != 2 or x.shape[1] != self.W.shape[1]:
@@ -60,21 +65,16 @@ class TwoLayer:
         return np.maximum(x @ self.W.T + self.b, 0.0) @ self.v
 
 
-def _check_width(width: int) -> None:
-    if not isinstance(width, int | np.integer) or width < 1:
-        raise ValueError(f"width must be a positive integer, got {width!r}")
-
-
 def default(rng: np.random.Generator, width: int, inputs: int = 1) -> TwoLayer:
     r"""PyTorch's default: $w, b \sim U(-1, 1)/\sqrt d$, $v \sim U(-1, 1)/\sqrt m$, drawn in the order w, b, v."""
-    _check_sizes(width, inputs)
+    checks.integers(1, width=width, inputs=inputs)
     w, b, v = (rng.uniform(-1, 1, shape) for shape in ((width, inputs), width, width))
     return TwoLayer(w / np.sqrt(inputs), b / np.sqrt(inputs), v / np.sqrt(width))
 
 
 def normal(rng: np.random.Generator, width: int) -> TwoLayer:
     r"""Gaussian variant for one input: $w, b \sim N(0, 1)$, $v \sim N(0, 1)/\sqrt m$, drawn in the order w, b, v."""
-    _check_width(width)
+    checks.integers(1, width=width)
     w, b, v = (rng.standard_normal(width) for _ in range(3))
     return TwoLayer(w, b, v / np.sqrt(width))
 
@@ -84,7 +84,8 @@ def small(rng: np.random.Generator, width: int, inputs: int, deviation: float) -
 
     Source: Boursier and Flammarion, "Simplicity bias and optimization threshold", Appendix A.1.
     """
-    _check_small(width, inputs, "deviation", deviation)
+    checks.integers(1, width=width, inputs=inputs)
+    checks.positive(deviation=deviation)
     W = deviation * rng.standard_normal((width, inputs))
     return TwoLayer(W, np.zeros(width), deviation * rng.standard_normal(width))
 
@@ -95,17 +96,12 @@ def dominated(rng: np.random.Generator, width: int, inputs: int, scale: float) -
     No biases; the output weights dominate, $\|w_j\| \le \lambda |v_j|$.  W is drawn first, then the signs.
     Source: Boursier and Flammarion, eq. (8); the power of $\lambda$ in $w_j$ is a reconstruction.
     """
-    _check_small(width, inputs, "scale", scale)
+    checks.integers(1, width=width, inputs=inputs)
+    checks.positive(scale=scale)
     W = rng.standard_normal((width, inputs))
     W *= (rng.uniform(size=width) ** (1 / inputs) / np.linalg.norm(W, axis=1))[:, None]
     signs = rng.choice([-1.0, 1.0], width)
     return TwoLayer(scale**2 / width**0.5 * W, np.zeros(width), scale / width**0.5 * signs)
-
-
-def _check_small(width: int, inputs: int, name: str, value: float) -> None:
-    _check_sizes(width, inputs)
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be positive and finite, got {value}")
 
 
 def scaled(network: TwoLayer, factor: float) -> TwoLayer:
@@ -149,17 +145,17 @@ class Student:
     a: np.ndarray
     scale: float
 
+    __repr__ = short
+
     def __post_init__(self) -> None:
+        checks.numbers(W=self.W, a=self.a)
         dtype = np.float32 if getattr(self.W, "dtype", None) == np.float32 else np.float64
         for name in ("W", "a"):
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=dtype))
         if self.W.ndim != 2 or self.a.shape != (len(self.W),):
             raise ValueError(f"W, a must have shapes (h, d), (h,), got {self.W.shape}, {self.a.shape}")
-        for name in ("W", "a"):
-            if not np.isfinite(getattr(self, name)).all():
-                raise ValueError(f"{name} must be finite, got NaN or infinity")
-        if not (np.isfinite(self.scale) and self.scale > 0):
-            raise ValueError(f"scale must be positive and finite, got {self.scale}")
+        checks.finite(W=self.W, a=self.a)
+        checks.positive(scale=self.scale)
 
     def features(self, x: np.ndarray, scale: float | None = None) -> np.ndarray:
         r"""$Z = h^{-1/2} \tanh(s\,x W^\top)$ for x of shape (n, d), in the number type of W; shape (n, h).
@@ -170,12 +166,12 @@ class Student:
 
         Cost: 2 n d h operations in a matrix product.
         """
+        checks.numbers(x=x)
         x = np.asarray(x, dtype=self.W.dtype)
         if x.ndim != 2 or x.shape[1] != self.W.shape[1]:
             raise ValueError(f"x must have {self.W.shape[1]} columns, got shape {x.shape}")
         scale = self.scale if scale is None else scale
-        if not (np.isfinite(scale) and scale > 0):
-            raise ValueError(f"scale must be positive and finite, got {scale}")
+        checks.positive(scale=scale)
         hidden = x @ self.W.T
         hidden *= scale
         np.tanh(hidden, out=hidden)
@@ -189,7 +185,7 @@ class Student:
 
 def ntk(rng: np.random.Generator, width: int, inputs: int) -> Student:
     r"""Student in NTK scaling: $W_{ij}, a_i \sim N(0, 1)$ and $s = d^{-1/2}$; W is drawn first (eq. 2)."""
-    _check_sizes(width, inputs)
+    checks.integers(1, width=width, inputs=inputs)
     return Student(rng.standard_normal((width, inputs)), rng.standard_normal(width), inputs**-0.5)
 
 
@@ -201,9 +197,3 @@ def mean_field(rng: np.random.Generator, width: int, inputs: int) -> Student:
     """
     student = ntk(rng, width, inputs)
     return Student(student.W / inputs**0.5, student.a / width**0.5, 1.0)
-
-
-def _check_sizes(width: int, inputs: int) -> None:
-    _check_width(width)
-    if not isinstance(inputs, int | np.integer) or inputs < 1:
-        raise ValueError(f"inputs must be a positive integer, got {inputs!r}")

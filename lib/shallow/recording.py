@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import os
 import platform
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,12 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
-from filelock import FileLock
 from joblib import cpu_count
 
-from shallow import fingerprint, paths, records, sweep
+from shallow import paths, records, sweep
 from shallow.experiments import Recipe
-from shallow.store import Store, key
+from shallow.store import Store, key, replace_files
 
 
 def store(name: str, device: str | None = None) -> Store:
@@ -29,9 +27,9 @@ def store(name: str, device: str | None = None) -> Store:
     The axes do not count, so that cells are kept when an axis grows.
     """
     wanted = records.recipe(name)
-    fixed = records.specification(wanted)["fixed"]
-    parts = json.dumps([fingerprint.of(wanted.cell), fixed, device], sort_keys=True)
-    return Store(paths.RECORDS / ".cells" / name / hashlib.sha256(parts.encode()).hexdigest()[:12])
+    code, fixed = sweep.loaded_code(wanted.cell), records.specification(wanted)["fixed"]
+    parts = json.dumps([code, fixed, device], sort_keys=True)
+    return Store(paths.RECORDS / ".cells" / name / hashlib.sha256(parts.encode()).hexdigest()[:12], code)
 
 
 def first_replicates(recipe: Recipe, count: int) -> Recipe:
@@ -47,18 +45,23 @@ def first_replicates(recipe: Recipe, count: int) -> Recipe:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a recording has to do: its cells, how many are kept already, and the expected computing time of the rest."""
+    """What a recording has to do: its cells, how many are kept already, and the expected computing time of the rest.
+
+    It is shared if another process is at work on the same cells.
+    """
 
     cells: int
     kept: int
     seconds: float | None
+    shared: bool = False
 
     def describe(self, jobs: int) -> str:
         """One line for people."""
         cost = "unknown, never recorded"
         if self.seconds is not None:
             cost = f"{_duration(self.seconds)} of computing, {_duration(self.seconds / jobs)} with {jobs} at a time"
-        return f"{self.cells} cells, {self.kept} of them kept; expected cost {cost}"
+        beside = "; another process is at work on them too, and they are shared" if self.shared else ""
+        return f"{self.cells} cells, {self.kept} of them kept; expected cost {cost}{beside}"
 
 
 def _duration(seconds: float) -> str:
@@ -77,7 +80,7 @@ def plan(name: str, seeds: int | None = None, device: str | None = None) -> Plan
     seconds = None
     with suppress(records.RecordError):
         seconds = float(records.expected_seconds(name, left).sum())
-    return Plan(len(all_points), len(all_points) - len(left), seconds)
+    return Plan(len(all_points), len(all_points) - len(left), seconds, cells.others())
 
 
 def make(
@@ -87,10 +90,12 @@ def make(
     progress: bool | None = None,
     device: str | None = None,
     seeds: int | None = None,
+    client=None,
 ) -> Path | None:
     """Compute the recorded run `name` and store data and manifest, each replaced atomically; returns the data file.
 
     Every finished cell is kept at once, so that the same call after an interruption goes on where it stopped.
+    Processes that make the same record at the same time share the cells.
 
     Args:
         name: one of :func:`shallow.records.recipes`.
@@ -99,77 +104,46 @@ def make(
         device: passed to the cell, for cells that have such a parameter.
         seeds: compute only that many replicates.  Their cells are kept for a later call; unless they are all, there is
             no record yet, and None is returned.
+        client: a ``distributed.Client``: the workers of its cluster compute the cells.
 
     Raises:
         KeyError: unknown name.
         ValueError: a device for a cell that has none, or too many seeds.
+        OSError: when a file cannot be written, for example on a full disk; the finished cells are kept.
         sweep.SweepError: when cells raised; the others are kept.
+        sweep.WorkerError: when all workers of a cluster have other code, or its scheduler is gone.
     """
     wanted, cells = records.recipe(name), store(name, device)
     part = wanted if seeds is None else first_replicates(wanted, seeds)
     if device is not None and "device" not in inspect.signature(wanted.cell).parameters:
         raise ValueError(f"device must not be given: {wanted.cell.__name__} of record {name!r} has no such parameter")
-    made = {"fingerprint": fingerprint.of(wanted.cell), "device": device or "cpu"}
+    made = {"fingerprint": cells.code, "device": device or "cpu"}
     fixed = {**part.fixed} if device is None else {**part.fixed, "device": device}
-    dataset = sweep.grid(part.cell, part.axes, jobs=jobs, progress=progress, store=cells, **fixed)
-    if records.specification(part) != records.specification(wanted):
-        return None
-    return _write(name, wanted, dataset, cells, made)
+    with cells.at_work():
+        dataset = sweep.grid(part.cell, part.axes, jobs=jobs, progress=progress, store=cells, client=client, **fixed)
+        if records.specification(part) != records.specification(wanted):
+            return None
+        _write(name, wanted, dataset, cells, made)
+    cells.clear()
+    return records.files(name)[0]
 
 
-def confirm(name: str, cells: int = 1) -> list[dict]:
-    """:func:`shallow.records.verify`, and a note in the manifest of a stale record that the present code agrees.
-
-    The data and the fingerprint of the code that made them stay.  The note holds the fingerprint of the present code,
-    the number of cells that were compared, the date and the processor; it replaces an earlier one.
-
-    Raises:
-        RecordError: when a cell disagrees with the record, which then remains stale, or the record cannot be loaded.
-    """
-    tried = records.verify(name, cells)
-    if records.is_stale(name):
-        note = {
-            "fingerprint": fingerprint.of(records.recipe(name).cell),
-            "cells": len(tried),
-            "date": datetime.now(UTC).date().isoformat(),
-            "processor": records.processor(),
-        }
-        _store_manifest(name, records.manifest(name) | {"confirmed": note})
-    return tried
-
-
-def _store_manifest(name: str, manifest: dict) -> None:
-    """Replace the manifest of a record atomically."""
-    file = records.files(name)[1]
-    temporary = file.with_suffix(f".{os.getpid()}.part")
-    try:
-        temporary.write_text(json.dumps(manifest, indent=1) + "\n")
-        os.replace(temporary, file)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _write(name: str, wanted: Recipe, dataset: xr.Dataset, cells: Store, made: dict[str, str]) -> Path:
+def _write(name: str, wanted: Recipe, dataset: xr.Dataset, cells: Store, made: dict[str, str]) -> None:
     """Data and manifest of a complete record, under a lock that keeps the two files of one process together."""
-    data_file, _ = records.files(name)
-    data_file.parent.mkdir(parents=True, exist_ok=True)
-    cells.folder.parent.mkdir(parents=True, exist_ok=True)
+    data_file, manifest_file = records.files(name)
     encoding = {
         key: {"zlib": True, "complevel": 9, "shuffle": True} | ({"dtype": "float32"} if array.dtype == float else {})
         for key, array in dataset.data_vars.items()
     }
-    with FileLock(cells.folder.parent / "lock"):
-        temporary = data_file.with_suffix(f".{os.getpid()}.part")
-        try:
-            dataset.to_netcdf(temporary, engine="h5netcdf", encoding=encoding)
-            content = temporary.read_bytes()
-            manifest = {"name": name} | made | _manifest(wanted, content, cells)
-            os.replace(temporary, data_file)
-            _store_manifest(name, manifest)
-        finally:
-            temporary.unlink(missing_ok=True)
-        cells.clear()
-    return data_file
+    # In memory, since HDF5 ends the process when the disk is full.
+    content = bytes(dataset.to_netcdf(engine="h5netcdf", encoding=encoding))
+    manifest = {"name": name} | made | _manifest(wanted, content, cells)
+    data_file.parent.mkdir(parents=True, exist_ok=True)
+    with cells.lock():
+        for left_behind in data_file.parent.glob(f"{data_file.stem}.*part"):  # by a process that was killed
+            left_behind.unlink()
+        text = json.dumps(manifest, indent=1) + "\n"
+        replace_files({data_file: content, manifest_file: text.encode()})
 
 
 def _manifest(wanted: Recipe, content: bytes, cells: Store) -> dict:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats as scipy_stats
 
+from shallow import checks
+
 RESAMPLES = 2000
 
 
@@ -61,6 +63,7 @@ def wilson(successes: int | np.ndarray, trials: int | None = None) -> Interval:
     The middle of the interval is Wilson's centre, not the fraction.
     """
     if trials is None:
+        checks.numbers(successes=successes)
         flags = np.asarray(successes)
         if not np.isin(flags, (0, 1)).all():
             raise ValueError("successes must be counts with trials, or an array of booleans")
@@ -76,9 +79,10 @@ def student(values: np.ndarray) -> Interval:
 
     For paired runs give the differences.
     """
+    checks.numbers(values=values)
     values = np.asarray(values, dtype=float)
     if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
-        raise ValueError(f"values must be a finite vector of at least two runs, got shape {values.shape}")
+        raise ValueError(f"values must be a finite vector of at least two runs, got {checks.given(values)}")
     half = scipy_stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
     return Interval(float(values.mean()), float(values.mean() - half), float(values.mean() + half))
 
@@ -95,11 +99,11 @@ def bootstrap(
 
     Cost: O(resamples x values).
     """
+    checks.numbers(values=values)
     values = np.asarray(values, dtype=float)
     if values.ndim == 0 or len(values) < 2 or not np.isfinite(values).all():
-        raise ValueError(f"values must hold at least two finite replicates, got shape {values.shape}")
-    if not isinstance(resamples, int | np.integer) or resamples < 1:
-        raise ValueError(f"resamples must be a positive integer, got {resamples!r}")
+        raise ValueError(f"values must hold at least two finite replicates, got {checks.given(values)}")
+    checks.integers(1, resamples=resamples)
     estimate = float(statistic(values, axis=0))
     rows = stream("bootstrap", name).integers(0, len(values), (resamples, len(values)))
     draws = np.asarray([statistic(values[r], axis=0) for r in rows])
@@ -108,17 +112,23 @@ def bootstrap(
 
 def paired(first: np.ndarray, second: np.ndarray, *, name: str) -> Interval:
     """Mean of first - second over paired replicates, percentile bootstrap over the pairs."""
+    checks.numbers(first=first, second=second)
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if first.shape != second.shape or not np.isfinite([first, second]).all():
-        raise ValueError(f"first and second must be finite and paired, got shapes {first.shape} and {second.shape}")
+        raise ValueError(
+            f"first and second must be finite and paired, got {checks.given(first)} and {checks.given(second)}"
+        )
     return bootstrap(first - second, name=name)
 
 
 def spearman(a: np.ndarray, b: np.ndarray, *, name: str | None = None) -> Interval | float:
     """Spearman rank correlation of two vectors; with a name, with its bootstrap interval over the pairs."""
+    checks.numbers(a=a, b=b)
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if a.shape != b.shape or a.ndim != 1 or len(a) < 3 or not np.isfinite([a, b]).all():
-        raise ValueError(f"a and b must be finite vectors of one length of at least 3, got {a.shape} and {b.shape}")
+        raise ValueError(
+            f"a and b must be finite vectors of one length of at least 3, got {checks.given(a)} and {checks.given(b)}"
+        )
     estimate = rank_correlation(a, b)
     if name is None:
         return estimate
@@ -129,6 +139,7 @@ def spearman(a: np.ndarray, b: np.ndarray, *, name: str | None = None) -> Interv
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
     """Spearman's rho with average ranks for ties; NaN where one side is constant."""
+    checks.numbers(a=a, b=b)
     ranks = scipy_stats.rankdata(np.asarray([a, b], dtype=float), axis=1)
     ranks -= ranks.mean(axis=1, keepdims=True)
     norms = np.sqrt((ranks**2).sum(axis=1))
@@ -137,6 +148,7 @@ def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
 
 def holm(p_values: np.ndarray) -> np.ndarray:
     """Holm's step-down adjusted p-values, same shape as given."""
+    checks.numbers(p_values=p_values)
     p = np.asarray(p_values, dtype=float)
     if not ((p >= 0) & (p <= 1)).all():
         raise ValueError(f"p_values must lie in [0, 1], got {p_values}")

@@ -22,6 +22,7 @@ from filelock import FileLock
 from shallow import fingerprint, paths, records, stats, sweep
 from shallow.experiments import Recipe
 from shallow.records import RecordError
+from shallow.store import replace_files
 
 EXACT, ELSEWHERE = "exact", "another processor"  # by which rule a cell agreed
 QUARTERS = 4
@@ -44,6 +45,10 @@ class Redone:
     whole: bool
     rule: str
     seconds: float
+
+
+class Unavailable(RuntimeError):
+    """A cell cannot be redone here, since it needs data that are not at hand; the message names them."""
 
 
 # What has been redone.
@@ -93,24 +98,13 @@ def note(name: str, trials: Sequence[Redone], day: date | None = None) -> None:
                 alike = [alike_new]
             alike[0]["cells"].append(trial.cell)
             alike[0]["seconds"].append(float(f"{trial.seconds:.3g}"))
-            write_manifest(trial.record, manifest)
+            replace_files({records.files(trial.record)[1]: (json.dumps(manifest, indent=1) + "\n").encode()})
 
 
 def _lock(name: str) -> str:
     folder = paths.RECORDS / ".cells" / name
     folder.mkdir(parents=True, exist_ok=True)
     return str(folder / "lock")
-
-
-def write_manifest(name: str, manifest: Mapping) -> None:
-    """Replace the manifest of a record atomically."""
-    file = records.files(name)[1]
-    temporary = file.with_suffix(f".{os.getpid()}.part")
-    try:
-        temporary.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-        os.replace(temporary, file)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 # Which cells.
@@ -161,10 +155,22 @@ def verify(name: str, cells: int = 1, *, whole: bool = False, limit: float = np.
 
     Raises:
         RecordError: when a cell disagrees with the record, or the record cannot be loaded.
+        Unavailable: when data are missing for every cell; other cells are taken while there are any.
     """
+    if cells < 1:
+        raise ValueError(f"cells must be positive, got {cells}")
     records.load(name)
-    shortened = records.recipe(name).shortened and not whole
-    return [redo(name, cell, whole=whole) for cell in draw(name, cells, limit=np.inf if shortened else limit)]
+    limit = np.inf if records.recipe(name).shortened and not whole else limit
+    found, tried, missing = [], [], None
+    while len(found) < cells and (drawn := draw(name, 1, limit=limit, without=tried)):
+        tried += drawn
+        try:
+            found.append(redo(name, drawn[0], whole=whole))
+        except Unavailable as problem:
+            missing = problem
+    if missing and not found:
+        raise missing
+    return found
 
 
 def redo(name: str, cell: int, *, whole: bool = False) -> Redone:
@@ -174,14 +180,20 @@ def redo(name: str, cell: int, *, whole: bool = False) -> Redone:
     another record, or the cell shortened.
 
     Raises:
-        RecordError: when it disagrees; the message names the point and the variables.
+        RecordError: when it disagrees, or raises an exception; the message names the point and the variables.
+        Unavailable: when it needs data that are not at hand.
     """
     wanted, stored, made = records.recipe(name), records.load(name), records.manifest(name)
     points, whole = records.points(wanted), whole or not wanted.shortened
     point, agreement = points[cell], wanted.agreement
     began = time.perf_counter()
-    with sweep.one_compute_thread():  # as in the sweep that made the record
-        fresh = wanted.cell(**point, **{**wanted.fixed, **({} if whole else wanted.shortened)})
+    try:
+        with sweep.one_compute_thread():  # as in the sweep that made the record
+            fresh = wanted.cell(**point, **{**wanted.fixed, **({} if whole else wanted.shortened)})
+    except ConnectionError as error:
+        raise Unavailable(f"record {name!r} at {point}: {error}") from None
+    except Exception as error:
+        raise RecordError(f"record {name!r}: its own code at {point} raises {type(error).__name__}: {error}") from error
     seconds = time.perf_counter() - began
     wrong = agreement.disagreements(fresh, stored, point)
     if not wrong:
@@ -223,8 +235,8 @@ def is_held_to_rounding(wanted: Recipe, made: Mapping, point: Mapping[str, objec
 # Within a time.
 
 
-def budget(minutes: float, names: Sequence[str], jobs: int) -> list[tuple[str, int]]:
-    """Records and cells to redo, whole, within a time: always next of the record of which least has been redone.
+def budget(minutes: float, names: Sequence[str], jobs: int) -> list[tuple[str, int, float]]:
+    """Records, cells to redo, whole, and their expected seconds: always next of the record of which least was redone.
 
     A cell that would take more than a third of the time of one worker is left out.
     """
@@ -241,7 +253,7 @@ def budget(minutes: float, names: Sequence[str], jobs: int) -> list[tuple[str, i
             del shares[name]
             continue
         chosen[name] += cell
-        planned.append((name, cell[0]))
+        planned.append((name, cell[0], expected[cell[0]]))
         left -= expected[cell[0]]
         shares[name] += expected[cell[0]] / expected.sum()
     return planned
@@ -249,22 +261,25 @@ def budget(minutes: float, names: Sequence[str], jobs: int) -> list[tuple[str, i
 
 def verify_for(
     minutes: float, names: Sequence[str], jobs: int, *, clock: Callable[[], float] = time.monotonic
-) -> Iterator[tuple[str, int, Redone | RecordError]]:
+) -> Iterator[tuple[str, int, Redone | RecordError | Unavailable]]:
     """Redo the cells of :func:`budget` in `jobs` processes side by side; yields each with what came of it.
 
-    Nothing is begun after the time is over; what is under way is finished.
+    Nothing is begun that is not expected to end within the time.
     """
     todo, end = iter(budget(minutes, names, jobs)), clock() + 60 * minutes
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(jobs, get_context("spawn"), sweep.end_with, (os.getpid(),)) as pool:
         running = {}
         while True:
-            while len(running) < jobs and clock() < end and (following := next(todo, None)):
-                running[pool.submit(redo, *following, whole=True)] = following
+            for name, cell, seconds in todo if len(running) < jobs else ():
+                if clock() + seconds < end:
+                    running[pool.submit(redo, name, cell, whole=True)] = name, cell
+                if len(running) == jobs:
+                    break
             if not running:
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 name, cell = running.pop(future)
                 try:
                     yield name, cell, future.result()
-                except RecordError as problem:
+                except (RecordError, Unavailable) as problem:
                     yield name, cell, problem

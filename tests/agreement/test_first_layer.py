@@ -22,6 +22,11 @@ def problem(n=30, d=8, h=12, *, seed=0, scaling="NTK", link="softplus"):
     return x, y, SCALINGS[scaling](stream("test", seed, "student"), h, d)
 
 
+def in_type(student, dtype):
+    """A student in another number type."""
+    return nets.Student(student.W.astype(str(dtype).removeprefix("torch.")), student.a, student.scale)
+
+
 def objective(W, x, y, student, factor):
     hidden = torch.tanh(student.scale * torch.tensor(x) @ W.T)
     f = hidden @ torch.tensor(student.a) / len(student.a) ** 0.5
@@ -138,7 +143,10 @@ def test_both_normalisations_see_the_same_weights_in_every_forward_pass():
     """Bit for bit; only the recorded weights differ, by a factor, and after the update their norm is that of W0."""
     x, y, student = problem(n=60, d=20, h=30)
     for rule, rate in ((GD(), 100.0), (Adam(), 1.0)):
-        code, text = (first_layer.Trainer(x, y, student, rule, normalise=when) for when in ("before", "after"))
+        code, text = (
+            first_layer.Trainer(x, y, in_type(student, torch.float32), rule, normalise=when)
+            for when in ("before", "after")
+        )
         for _ in range(5):
             gradients = [trainer.gradient() for trainer in (code, text)]
             for trainer in (code, text):
@@ -157,7 +165,7 @@ def test_both_normalisations_see_the_same_weights_in_every_forward_pass():
 def test_single_precision_follows_double_precision(rule, device):
     x, y, student = problem(n=200, d=40, h=60)
     single, double = (
-        first_layer.train(x, y, student, RULES[rule], rate=0.1, steps=10, dtype=dtype, device=device)
+        first_layer.train(x, y, in_type(student, dtype), RULES[rule], rate=0.1, steps=10, dtype=dtype, device=device)
         for dtype in (torch.float32, torch.float64)
     )
     assert single.student.W.dtype == np.float32 and double.student.W.dtype == np.float64
@@ -168,13 +176,14 @@ def test_single_precision_follows_double_precision(rule, device):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_one_gradient_serves_all_first_steps(dtype):
     x, y, student = problem()
+    student = in_type(student, dtype)
     rules, rates = list(RULES.values()), (0.01, 1.0, 100.0)
     found = list(first_step.students(x, y, student, rules, rates, dtype=dtype, factor=0.5))
     assert [(rule, rate) for rule, rate, _ in found] == [(rule, rate) for rule in rules for rate in rates]
     for rule, rate, moved in found:
         run = first_layer.train(x, y, student, rule, rate=rate, steps=1, dtype=dtype, factor=0.5)
         assert (moved.W == run.student.W).all() and moved.scale == student.scale
-    assert (student.W == problem()[2].W).all()
+    assert (student.W == in_type(problem()[2], dtype).W).all()
 
 
 def test_records_losses_and_measures():
@@ -187,7 +196,7 @@ def test_records_losses_and_measures():
         measure=lambda now: np.mean((now.forward(x) - y) ** 2),
     )  # fmt: skip
     assert measured.values == pytest.approx(list(run.loss[[0, 2, 3]]), rel=1e-12) and run.loss.shape == (6,)
-    nothing = first_layer.train(x, y, student, Adam(), rate=1.0, steps=0)
+    nothing = first_layer.train(x, y, student, Adam(), rate=1.0, steps=0, dtype=torch.float64)
     assert list(nothing.steps) == [0] and nothing.loss.shape == (0,)
 
 
@@ -200,7 +209,7 @@ class Killed(Exception):
 def test_a_killed_run_ends_with_the_same_bits(tmp_path, rule, death):
     """Killed while it measures at a step, after one or no checkpoint; measured values are neither lost nor doubled."""
     x, y, student = problem(n=64, d=20, h=30)
-    calls = []
+    student, calls = in_type(student, torch.float32), []
 
     def measure(now):
         calls.append(now)
@@ -226,7 +235,7 @@ def test_a_killed_run_ends_with_the_same_bits(tmp_path, rule, death):
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     x, y, student = problem()
-    options = dict(rate=0.5, steps=3, checkpoint=tmp_path / "run.pt")
+    options = dict(rate=0.5, steps=3, checkpoint=tmp_path / "run.pt", dtype=torch.float64)
     first_layer.train(x, y, student, GD(), **options)
     elsewhere = problem(seed=1)[2]
     for other in ((x + 1, y, student), (x, 2 * y, student), (x, y, elsewhere)):

@@ -5,11 +5,12 @@ import re
 import jupytext
 import pytest
 import references
+import rule_lock
 from shallow import claims
 
 DOCUMENTS = claims.documents()
 WRITTEN = [chapter for chapter in DOCUMENTS if (references.BOOK / f"{chapter}.md").exists()]
-BIBLIOGRAPHY = (references.BOOK / "references.bib").read_text()
+BIBLIOGRAPHY = (references.BOOK / "references.bib").read_text(encoding="utf-8")
 VERDICT = re.compile(rf"\b({'|'.join(claims.VERDICTS)})\b", re.IGNORECASE)
 
 
@@ -98,6 +99,14 @@ def test_prose_agrees_with_the_ledger(chapter):
 )
 def test_misstatements_are_seen(text, wrong):
     assert len(misstatements(text, {"CL-01": "reproduced", "CL-02": "partly"})) == wrong
+
+
+def test_no_rule_was_changed_in_silence():
+    assert rule_lock.faults(rule_lock.read(), rule_lock.current()) == []
+
+
+def test_every_rule_is_locked_as_it_stands():
+    assert rule_lock.read() == rule_lock.current(), "run `.venv/bin/python tools/rule_lock.py` to renew the lock"
 
 
 @pytest.mark.parametrize("chapter", DOCUMENTS)

@@ -21,12 +21,12 @@ def test_table_of_contents_is_complete():
 def test_page_exists_and_was_built(page):
     assert (references.ROOT / f"{page}.md").exists()
     if (SITE / "index.html").exists():
-        assert "</html>" in (SITE / f"{page}.html").read_text()
+        assert "</html>" in (SITE / f"{page}.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_page_names_no_machine(page):
-    assert MACHINE.search((references.ROOT / f"{page}.md").read_text()) is None
+    assert MACHINE.search((references.ROOT / f"{page}.md").read_text(encoding="utf-8")) is None
 
 
 @pytest.mark.parametrize("chapter", references.chapters(), ids=lambda path: path.stem)

@@ -33,7 +33,7 @@ GREEN = ["PASSED"] * len(CELLS)
 
 def write_chapter(path: Path, cells: list[str]) -> None:
     """A chapter of code cells only."""
-    path.write_text(HEADER + "".join(f"\n```{{code-cell}} ipython3\n{cell}\n```\n" for cell in cells))
+    path.write_text(HEADER + "".join(f"\n```{{code-cell}} ipython3\n{cell}\n```\n" for cell in cells), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +52,14 @@ def book(tmp_path, executed) -> Path:
     for name in ("conftest.py", "pyproject.toml", "tests/references.py"):
         shutil.copy(references.ROOT / name, tmp_path / name)
     write_chapter(tmp_path / "book" / "tiny.md", CELLS)
-    (tmp_path / "tests" / "reference" / "tiny.ipynb").write_text(executed)
+    (tmp_path / "tests" / "reference" / "tiny.ipynb").write_text(executed, encoding="utf-8")
     return tmp_path
 
 
 def run(book: Path) -> tuple[list[str], str]:
     """Test a repository as a reader would; return PASSED, FAILED, ... for each cell, and all that was printed."""
     command = [sys.executable, "-m", "pytest", "--color=no", "-p", "no:cacheprovider", "-v", "book"]
-    done = subprocess.run(command, cwd=book, capture_output=True, text=True, env=os.environ | {"COLUMNS": "200"})
+    done = subprocess.run(command, cwd=book, capture_output=True, encoding="utf-8", env=os.environ | {"COLUMNS": "200"})
     cells = re.findall(r"^book/tiny\.md::Cell \d+ (\w+)", done.stdout, flags=re.MULTILINE)
     assert (done.returncode == 0) == (cells == GREEN), done.stdout
     return cells, done.stdout
@@ -68,9 +68,9 @@ def run(book: Path) -> tuple[list[str], str]:
 def tamper(book: Path, old: str, new: str) -> None:
     """Replace a piece of the stored outputs."""
     path = book / "tests" / "reference" / "tiny.ipynb"
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     assert text.count(old) == 1, f"{old!r} is not exactly once in {text}"
-    path.write_text(text.replace(old, new))
+    path.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def test_faithful_reference_passes(book):
@@ -146,12 +146,13 @@ def test_unexecuted_reference_is_an_error(book):
 def test_stale_chapter_does_not_stop_the_others(book):
     write_chapter(book / "book" / "other.md", ["print(1)"])
     command = [sys.executable, "-m", "pytest", "--color=no", "-p", "no:cacheprovider", "-v", "book"]
-    done = subprocess.run(command, cwd=book, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=book, capture_output=True, encoding="utf-8")
     assert done.returncode != 0
     assert "other.md has no expected outputs" in done.stdout and done.stdout.count("PASSED") == len(CELLS)
 
 
 def test_plain_pages_are_not_executed(tmp_path):
-    (tmp_path / "page.md").write_text("---\ntitle: A page\n---\n\nkernelspec: is only mentioned here\n")
+    text = "---\ntitle: A page\n---\n\nkernelspec: is only mentioned here\n"
+    (tmp_path / "page.md").write_text(text, encoding="utf-8")
     write_chapter(tmp_path / "chapter.md", ["print(1)"])
     assert references.chapters(tmp_path) == [tmp_path / "chapter.md"]

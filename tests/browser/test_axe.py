@@ -24,7 +24,7 @@ every_page = pytest.mark.parametrize("name", references.pages())
 @pytest.fixture(scope="session")
 def axe(available) -> str:
     """The source of axe-core in the version that `package.json` pins, fetched once into _build/npm."""
-    wanted = json.loads((references.ROOT / "package.json").read_text())["testing"]["axe-core"]
+    wanted = json.loads((references.ROOT / "package.json").read_text(encoding="utf-8"))["testing"]["axe-core"]
     source = NPM / f"axe-{wanted['version']}.js"
     if not source.exists():
         spec = importlib.util.spec_from_file_location("vendor", references.ROOT / "tools" / "vendor.py")
@@ -35,7 +35,7 @@ def axe(available) -> str:
         with tarfile.open(archive) as tar:
             source.write_bytes(tar.extractfile("package/axe.min.js").read())
         Path(archive).unlink()
-    return source.read_text()
+    return source.read_text(encoding="utf-8")
 
 
 @every_page

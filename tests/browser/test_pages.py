@@ -31,7 +31,7 @@ TOO_WIDE = """() => {
 
 def source(name: str) -> str:
     """The Markdown of a page."""
-    return (references.ROOT / f"{name}.md").read_text()
+    return (references.ROOT / f"{name}.md").read_text(encoding="utf-8")
 
 
 def has_mathematics(name: str) -> bool:

@@ -29,7 +29,8 @@ class Anchors(HTMLParser):
 
 
 def test_internal_links_and_anchors_resolve(available):
-    pages = {file.relative_to(SITE).as_posix(): Anchors(file.read_text()) for file in SITE.rglob("*.html")}
+    files = SITE.rglob("*.html")
+    pages = {file.relative_to(SITE).as_posix(): Anchors(file.read_text(encoding="utf-8")) for file in files}
     lost = []
     for name, page in pages.items():
         for link in page.links:
@@ -73,7 +74,7 @@ def test_pictures_are_fetched_when_they_are_scrolled_to(page, site):
 
 def test_marks_that_are_left_out_of_the_code_have_no_colour(available):
     """`tools/light_pages.py` drops them because they look like plain text, in both schemes."""
-    rules = (SITE / "_static" / "pygments.css").read_text()
+    rules = (SITE / "_static" / "pygments.css").read_text(encoding="utf-8")
     for scheme in ("light", "dark"):
         rule = rf'data-theme="{scheme}"\] \.highlight( \.\w+)? \{{[^}}]*?(?<!-)color: (#\w+)'
         colours = dict(re.findall(rule, rules))

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from shallow import sliders
 
 CALL = re.compile(r"^sliders\.\w+\(", re.MULTILINE)
-CHAPTERS = [path for path in references.chapters() if CALL.search(path.read_text())]
+CHAPTERS = [path for path in references.chapters() if CALL.search(path.read_text(encoding="utf-8"))]
 SITE = references.ROOT / "_build" / "html"
 VIEW = "application/vnd.jupyter.widget-view+json"  # how a page embeds a widget
 MAX_PAGE = 3_000_000  # bytes of HTML, pictures of the sliders included
@@ -108,7 +108,7 @@ def check(page: Page, box: Locator) -> None:
 @every_chapter
 def test_sliders_of_a_chapter_move_their_pictures(page, site, log, chapter):
     boxes = open_chapter(page, site, chapter)
-    assert len(boxes) == len(CALL.findall(chapter.read_text()))
+    assert len(boxes) == len(CALL.findall(chapter.read_text(encoding="utf-8")))
     for box in boxes:
         check(page, box)
     assert log.clean(), log
@@ -116,7 +116,7 @@ def test_sliders_of_a_chapter_move_their_pictures(page, site, log, chapter):
 
 def test_no_other_page_shows_a_widget(available):
     """The test above sees every slider of the site."""
-    shown = {name for name in references.pages() if VIEW in (SITE / f"{name}.html").read_text()}
+    shown = {name for name in references.pages() if VIEW in (SITE / f"{name}.html").read_text(encoding="utf-8")}
     assert shown == {f"book/{chapter.stem}" for chapter in CHAPTERS} and "book/heavy_tails" in shown
 
 

@@ -79,7 +79,7 @@ def lab(installed, tmp_path_factory) -> Iterator[Lab]:
     options = f"--no-browser --ip={LOCAL} --port={port} --ServerApp.port_retries=0 --IdentityProvider.token={lab.token}"
     if os.geteuid() == 0:  # containers run as root
         options += " --allow-root"
-    with (home / "log").open("w") as log:
+    with (home / "log").open("w", encoding="utf-8") as log:
         server = subprocess.Popen(
             ["make", "lab", f"ARGS={options}"], cwd=references.ROOT, stdout=log, stderr=log, start_new_session=True,
             env=os.environ | {name: str(home / name.lower()) for name in folders},
@@ -88,7 +88,7 @@ def lab(installed, tmp_path_factory) -> Iterator[Lab]:
         until = time.monotonic() + START
         while not _answers(lab):
             if server.poll() is not None or time.monotonic() > until:
-                pytest.fail(f"`make lab` did not start:\n{(home / 'log').read_text()[-2000:]}")
+                pytest.fail(f"`make lab` did not start:\n{(home / 'log').read_text(encoding='utf-8')[-2000:]}")
             time.sleep(0.5)
         yield lab
         lab.ask("shutdown", "POST")

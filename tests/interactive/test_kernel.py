@@ -26,7 +26,7 @@ def once(request):
 def test_sliders_still_show_what_they_showed(once):
     """Every position has a picture, and what the rest of the page did has not changed the first one."""
     path, _, kernel, _ = once
-    assert kernel.say(live.MOVE).count("Sliders(") == path.read_text().count("\nsliders.explore(")
+    assert kernel.say(live.MOVE).count("Sliders(") == path.read_text(encoding="utf-8").count("\nsliders.explore(")
 
 
 @pytest.mark.timeout(3600)

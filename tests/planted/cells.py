@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
-from shallow.experiments import Band, Exact, Recipe
+from shallow.experiments import Agreement, Recipe
 from threadpoolctl import threadpool_info
 
 
 def _leave_trace(**point) -> None:
     """Append one line to the file named by PLANTED_TRACE: which cells were computed, and how often."""
     if trace := os.environ.get("PLANTED_TRACE"):
-        with Path(trace).open("a") as file:
+        with Path(trace).open("a", encoding="utf-8") as file:
             file.write(f"{point}\n")
 
 
@@ -25,6 +25,12 @@ def slow(seed: int, *, seconds: float = 0.0) -> xr.Dataset:
     while gate and seed >= 6 and not os.path.exists(gate):
         time.sleep(0.02)
     return xr.Dataset({"value": ("k", np.random.default_rng(seed).standard_normal(20)), "count": ((), seed)})
+
+
+def noise(seed: int, *, size: int) -> xr.Dataset:
+    """Many normal numbers, which no compression makes few."""
+    _leave_trace(seed=seed)
+    return xr.Dataset({"value": ("k", np.random.default_rng(seed).standard_normal(size))})
 
 
 def walk(seed: int, *, records: tuple[int, ...] = (0, 1, 10)) -> xr.Dataset:
@@ -53,19 +59,25 @@ def placed(seed: int, *, device: str = "cpu") -> xr.Dataset:
     return xr.Dataset({"threads": ((), threads), "on_gpu": ((), device != "cpu"), "process": ((), os.getpid())})
 
 
-def fingerprint_of_this_process(function) -> str:
-    """As if every process had code of its own."""
-    return str(os.getpid())
+def deadly(seed: int) -> xr.Dataset:
+    """One seed kills its process."""
+    if seed == 1:
+        os._exit(1)
+    return xr.Dataset({"value": ((), float(seed))})
 
 
 SEEDS = list(range(12))
 RECORDS = {
     "planted/slow": Recipe(slow, {"seed": SEEDS}, {"seconds": 0.2}, "Slow cells"),
     "planted/long": Recipe(slow, {"seed": SEEDS}, {"seconds": 1.5}, "Cells that leave time to be interrupted"),
+    "planted/large": Recipe(noise, {"seed": SEEDS}, {"size": 4000}, "A record of 180 kB, from cells of 32 kB"),
     "planted/quick": Recipe(slow, {"seed": [3, 4, 5]}, {}, "Quick cells"),
     "planted/fragile": Recipe(fragile, {"seed": SEEDS[:5]}, {}, "One cell fails"),
-    "planted/chaotic": Recipe(chaotic, {"seed": SEEDS}, {}, "Chaotic cells", agreement=Band("seed")),
-    "planted/loose": Recipe(chaotic, {"seed": SEEDS}, {}, "Rounding errors", agreement=Exact(absolute=100.0)),
+    "planted/deadly": Recipe(deadly, {"seed": SEEDS[:3]}, {}, "One cell kills its process"),
+    "planted/chaotic": Recipe(
+        chaotic, {"seed": SEEDS}, {}, "Chaotic cells", agreement=Agreement(elsewhere=None), start="planted/slow"
+    ),
+    "planted/loose": Recipe(chaotic, {"seed": SEEDS}, {}, "Rounding errors", agreement=Agreement(absolute=100.0)),
     "planted/placed": Recipe(placed, {"seed": SEEDS[:2]}, {}, "Cells with a device"),
     "planted/walk": Recipe(walk, {"seed": SEEDS[:4]}, {}, "Long cells", shortened={"records": (1,)}),
     "planted/pairs": Recipe(slow, {"seed": SEEDS[:4], "seconds": [0.0, 0.01]}, {}, "Two axes"),

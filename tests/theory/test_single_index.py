@@ -81,7 +81,8 @@ def test_size_of_the_first_gradient(scaling, link):
     for seed in range(3):
         teacher = single_index.random_teacher(stream("norm", seed, "teacher"), d, link=link)
         data, student = single_index.split(teacher, n, seed=seed).train, scaling(stream("norm", seed), h, d)
-        found = np.linalg.norm(first_step.directions(*data, student, [GD()], factor=0.5)[GD()], 2)
+        (gradient,) = first_step.directions(*data, student, [GD()], factor=0.5, dtype=torch.float64).values()
+        found = np.linalg.norm(gradient, 2)
         ratios.append(found / first_step.gradient_norm(student, of_link, n, noise=0.3, factor=0.5))
         twins.append(found / first_step.gradient_norm(student, of_link, 10**9, noise=0.3, factor=0.5))
         twins.append(found / first_step.gradient_norm(student, of_link, n, noise=0.3))
@@ -136,10 +137,9 @@ def test_descent_lowers_the_loss_and_aligns_with_the_teacher():
     data, student = single_index.split(teacher, 800, seed=0), nets.ntk(stream("align"), 300, 200)
     norm = first_step.gradient_norm(student, single_index.moments("softplus"), 800, noise=0.3)
     threshold = (300 * 200) ** 0.25 / norm
-    found = {
-        rate: ridge.similarity(moved.W, teacher.directions)
-        for _, rate, moved in first_step.students(*data.train, student, [GD()], [0.1 * threshold, 4 * threshold])
-    }
+    rates = [0.1 * threshold, 4 * threshold]
+    steps = first_step.students(*data.train, student, [GD()], rates, dtype=torch.float64)
+    found = {rate: ridge.similarity(moved.W, teacher.directions) for _, rate, moved in steps}
     assert found[4 * threshold] > 0.4 > 0.25 > found[0.1 * threshold]
     run = first_layer.train(*data.train, student, GD(), rate=1.0, steps=20, dtype=torch.float64)
     assert (np.diff(run.loss) < 0).all()

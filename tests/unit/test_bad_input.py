@@ -16,6 +16,7 @@ import shallow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numpy_strategies
+from shallow import checks
 from unit.bad_input import cases_geometry, cases_kernels, cases_networks, cases_receptive, cases_spectra, cases_train
 from unit.bad_input.spoil import ERRORS, case, complaint, faults, is_array, name_of, spoil
 
@@ -27,6 +28,8 @@ WITH_ARRAYS = [name for name, case in CASES.items() if any(map(is_array, case.ar
 
 #: Packages and modules without rows.
 MODULES = {
+    "canonical_code": "test_fingerprint.py",
+    "checks": "test_checks.py",
     "experiments": "cells of recipes: their arguments are the grids of this repository; what they call checks them",
     "claims": "the folder claims",
     "figures": "test_figures.py",
@@ -34,9 +37,11 @@ MODULES = {
     "provenance": "test_provenance.py",
     "recording": "test_recording.py",
     "records": "test_records.py",
+    "representation": "test_representation.py",
     "sliders": "test_sliders.py",
     "store": "test_store.py",
     "sweep": "test_sweep.py",
+    "verification": "test_verification.py",
     "train.fresh_samples": "makes the compiled core of train.online, which checks",
     "train.fused": "makes the compiled core of train.minibatch, which checks",
     "train.vector_math": "makes functions for compiled loops, in which nothing can be checked",
@@ -56,8 +61,6 @@ FUNCTIONS = {
     "geometry.circles.angle": "likewise",
     "geometry.circles.weights": "likewise",
     "geometry.circles.at_start": "likewise",
-    "kernels.machines.check_positive": "a check itself",
-    "kernels.machines.check_whole": "a check itself",
     "kernels.machines.checked_targets": "a check itself",
     "kernels.machines.fit_quietly": "calls scikit-learn, which checks",
 }
@@ -173,9 +176,10 @@ def test_an_arbitrary_array_meets_no_other_exception(name, data):
 
 
 def mean(values, weight=0.5):
+    checks.numbers(values=values)
     values = np.asarray(values, dtype=float)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise ValueError(f"values must be a finite vector, got shape {values.shape}")
+        raise ValueError(f"values must be a finite vector, got {checks.given(values)}")
     if not 0 < weight < 1:
         raise ValueError(f"weight must lie in (0, 1), got {weight}")
     return weight * values.mean()
@@ -183,6 +187,17 @@ def mean(values, weight=0.5):
 
 def forgives_nan(values, weight=0.5):
     return mean(np.nan_to_num(np.asarray(values, dtype=float)), weight)
+
+
+def forgets_the_mask(values, weight=0.5):
+    return mean(np.asarray(values), weight)
+
+
+def says_a_shape(values, weight=0.5):
+    try:
+        return mean(values, weight)
+    except ValueError as error:
+        raise ValueError(str(error).partition(" with ")[0]) from None
 
 
 def names_nothing(values, weight=0.5):
@@ -214,6 +229,8 @@ def overflows(values, weight=0.5):
     [
         (mean, set()),
         (forgives_nan, {("values", "nan"), ("values", "inf")}),
+        (forgets_the_mask, {("values", "masked")}),
+        (says_a_shape, {("values", "nan"), ("values", "inf")}),
         (names_nothing, {(name, how) for name in ("values", "weight") for how in ("nan", "inf")} | {("weight", "-1")}),
         (breaks, {("values", "empty"), ("values", "scalar")}),
         (flattens, {("values", "scalar"), ("values", "stacked")}),

@@ -2,12 +2,14 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,10 @@ import xarray as xr
 from click.testing import CliRunner
 from planted import cells
 from references import ROOT
-from shallow import fingerprint, paths, recording, records, sweep
+from shallow import paths, recording, records, sweep
 from shallow.__main__ import main
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # a killed worker makes its peers complain
 
@@ -33,11 +36,45 @@ def planted(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def cluster(planted):
-    """Two worker processes with one thread each."""
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+def gate(planted, monkeypatch):
+    """The file without which the workers do not finish the cells of the later seeds."""
+    monkeypatch.setenv("PLANTED_GATE", str(planted / "gate"))
+    return planted / "gate"
+
+
+@pytest.fixture
+def cluster(planted, request):
+    """Two worker processes, or as many as the test asks for, with one thread each."""
+    workers = getattr(request, "param", 2)
+    options = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with distributed.LocalCluster(**options) as made:
         yield made
+
+
+@contextmanager
+def running(*commands, **options):
+    """Processes without output, which end with the block."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} | options
+    processes = [subprocess.Popen(command, **quiet) for command in commands]
+    try:
+        yield processes
+    finally:
+        for process in processes:
+            process.terminate()
+            process.wait(20)
+
+
+@contextmanager
+def worker_with_a_copy(address, folder, added=" + 1"):
+    """A worker with a copy of the planted package, where something is added to the numbers of the slow cell."""
+    copy = shutil.copytree(ROOT / "tests" / "planted", folder / "other" / "planted") / "cells.py"
+    text = copy.read_text(encoding="utf-8")
+    assert text.count("standard_normal(20)") == 1
+    copy.write_text(text.replace("standard_normal(20)", f"standard_normal(20){added}"), encoding="utf-8")
+    command = [Path(sys.executable).parent / "dask", "worker", address, "--nthreads", "1", "--no-dashboard"]
+    environment = os.environ | {"PYTHONPATH": f"{folder / 'other'}:{ROOT / 'lib'}"}
+    with running(command, env=environment, cwd=folder):
+        yield copy
 
 
 def test_a_killed_worker_costs_no_cell(planted, cluster):
@@ -55,35 +92,142 @@ def test_a_killed_worker_costs_no_cell(planted, cluster):
     result = CliRunner().invoke(main, ["record", "planted/slow", "--scheduler", cluster.scheduler_address])
     killer.join(1)
     assert result.exit_code == 0, result.output
-    assert not killer.is_alive() and len((planted / "trace").read_text().splitlines()) >= 12
+    assert not killer.is_alive() and len((planted / "trace").read_text(encoding="utf-8").splitlines()) >= 12
     local = sweep.grid(cells.slow, {"seed": cells.SEEDS}, jobs=2, seconds=0.0)
     xr.testing.assert_identical(records.load("planted/slow"), local.assign(value=local.value.astype("float32")))
 
 
-def test_an_interrupted_recording_goes_on_where_it_stopped(planted, cluster):
-    """Ctrl-C after some cells: they are kept, and the second call computes none of them again."""
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_recording_goes_on_where_it_stopped(planted, cluster, sent):
+    """Ctrl-C or kill after some cells: they are kept, and the second call computes none of them again."""
     command = [sys.executable, "-m", "planted", "record", "planted/long", "--scheduler", cluster.scheduler_address]
     environment = os.environ | {"SHALLOW_RECORDS": str(planted)}
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as first:
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, encoding="utf-8") as first:
         while len(list(planted.rglob("*.cell"))) < 3:
             time.sleep(0.02)
-        first.send_signal(signal.SIGINT)
+        first.send_signal(sent)
         _, said = first.communicate(timeout=60)
-    assert first.returncode == 130, said
+    assert first.returncode == 128 + sent, said
     assert "interrupted; the same command goes on where it stopped" in said
     store = recording.store("planted/long")
     kept = [seed for seed in cells.SEEDS if store.holds({"seed": seed})]
     assert 3 <= len(kept) < len(cells.SEEDS)
     subprocess.run(command, env=environment, check=True, timeout=60)
-    computed = Counter((planted / "trace").read_text().splitlines())
+    computed = Counter((planted / "trace").read_text(encoding="utf-8").splitlines())
     assert {computed[str({"seed": seed})] for seed in kept} == {1}
     assert records.load("planted/long")["count"].values.tolist() == cells.SEEDS
 
 
-def test_workers_with_other_code_are_refused(planted, cluster, monkeypatch):
-    monkeypatch.setattr(fingerprint, "of", cells.fingerprint_of_this_process)
-    result = CliRunner().invoke(main, ["record", "planted/slow", "--scheduler", cluster.scheduler_address])
-    assert result.exit_code == 1 and "has other code for planted.cells.slow" in result.output
+def test_a_worker_with_other_code_that_joins_later_computes_nothing(planted, gate, cluster):
+    """It is named, its cells go to the others, and the record is what it is on one machine."""
+    address = cluster.scheduler_address
+    command = [sys.executable, "-m", "planted", "record", "planted/slow", "--scheduler", address]
+    environment = os.environ | {"SHALLOW_RECORDS": str(planted)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, encoding="utf-8") as process:
+        while len(list(planted.rglob("*.cell"))) < 3:
+            time.sleep(0.02)
+        with worker_with_a_copy(address, planted), distributed.Client(cluster) as client:
+            client.wait_for_workers(3, timeout=60)
+            time.sleep(2)  # time to take cells
+            gate.touch()
+            _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert re.search(r"worker tcp://\S+ has other code for planted.cells.slow", said)
+    local = sweep.grid(cells.slow, {"seed": cells.SEEDS}, jobs=1)
+    xr.testing.assert_identical(records.load("planted/slow"), local.assign(value=local.value.astype("float32")))
+    assert records.state("planted/slow") == "fresh"
+
+
+@pytest.mark.parametrize("cluster", [0], indirect=True)
+def test_without_a_worker_of_the_same_code_the_command_fails(planted, cluster, monkeypatch):
+    """The right cells are kept, and nothing wrong is."""
+    monkeypatch.setattr(sweep, "PATIENCE", 1.0)
+    recording.make("planted/slow", seeds=3, jobs=1)
+    with worker_with_a_copy(cluster.scheduler_address, planted):
+        result = CliRunner().invoke(main, ["record", "planted/slow", "--scheduler", cluster.scheduler_address])
+    assert result.exit_code == 1
+    assert re.search(r"no worker has the code of this process for planted.cells.slow: not tcp://", result.output)
+    assert "missing" in records.state("planted/slow")
+    store = recording.store("planted/slow")
+    assert [seed for seed in cells.SEEDS if store.holds({"seed": seed})] == [0, 1, 2]
+    xr.testing.assert_identical(store.get({"seed": 2}), cells.slow(2))
+
+
+@pytest.mark.parametrize("cluster", [0], indirect=True)
+def test_a_worker_whose_files_have_changed_since_it_began_computes_nothing(planted, cluster, monkeypatch):
+    """What it has loaded may differ from what it would read now, though that is what is wanted."""
+    monkeypatch.setattr(sweep, "PATIENCE", 1.0)
+    with worker_with_a_copy(cluster.scheduler_address, planted, added="") as copy:
+        for name, code in (("placed", 0), ("quick", 1)):
+            result = CliRunner().invoke(main, ["record", f"planted/{name}", "--scheduler", cluster.scheduler_address])
+            assert result.exit_code == code, result.output
+            os.utime(copy, (time.time() + 60, time.time() + 60))
+    assert "no worker has the code of this process for planted.cells.slow" in result.output
+
+
+@pytest.mark.parametrize("cluster", [1], indirect=True)
+def test_a_single_worker_computes_the_cells(planted, cluster):
+    """Not the process that asks for them."""
+    with distributed.Client(cluster) as client:
+        (worker,) = client.run(os.getpid).values()
+    result = CliRunner().invoke(main, ["record", "planted/placed", "--scheduler", cluster.scheduler_address])
+    assert result.exit_code == 0, result.output
+    found = records.load("planted/placed")
+    assert set(found.process.values) == {worker} and (found.threads == 1).all()
+
+
+def test_a_cell_that_fails_on_a_worker_is_reported_and_the_others_go_on(planted, cluster):
+    result = CliRunner().invoke(main, ["record", "planted/fragile", "--scheduler", cluster.scheduler_address])
+    assert result.exit_code == 1
+    assert "1 of 5 cells failed:\n  seed=2: ArithmeticError: seed 2 diverged" in result.output
+    assert len(list(planted.rglob("*.cell"))) == 4
+
+
+def test_a_cell_that_kills_its_workers_is_reported_and_the_others_go_on(planted, cluster):
+    result = CliRunner().invoke(main, ["record", "planted/deadly", "--scheduler", cluster.scheduler_address])
+    assert result.exit_code == 1
+    assert "1 of 3 cells failed:\n  seed=1: KilledWorker" in result.output
+    assert len(list(planted.rglob("*.cell"))) == 2
+
+
+def test_a_scheduler_that_is_not_there_is_named(planted, unused_port):
+    address = f"tcp://127.0.0.1:{unused_port}"
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
+        result = CliRunner().invoke(main, ["record", "planted/quick", "--scheduler", address])
+    assert result.exit_code == 1 and isinstance(result.exception, SystemExit)
+    assert f"--scheduler {address}: " in result.output
+
+
+@pytest.mark.parametrize("cluster", [0], indirect=True)
+def test_a_scheduler_without_workers_is_named(planted, cluster, monkeypatch):
+    def in_vain(self, n_workers, timeout):
+        assert n_workers == 1 and timeout == 60
+        raise TimeoutError
+
+    monkeypatch.setattr(distributed.Client, "wait_for_workers", in_vain)
+    address = cluster.scheduler_address
+    result = CliRunner().invoke(main, ["record", "planted/quick", "--scheduler", address])
+    assert result.exit_code == 1 and f"no worker has joined the scheduler {address} within a minute" in result.output
+
+
+def test_a_scheduler_that_dies_ends_the_command_and_costs_no_finished_cell(planted, unused_port):
+    dask_command, address = Path(sys.executable).parent / "dask", f"tcp://127.0.0.1:{unused_port}"
+    scheduler = [dask_command, "scheduler", "--port", unused_port, "--no-dashboard"]
+    worker = [dask_command, "worker", address, "--nthreads", "1", "--no-dashboard"]
+    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'tests'}:{ROOT / 'lib'}"}
+    with running(scheduler, worker, env=environment, cwd=planted) as (process, _):
+
+        def kill():
+            while len(list(planted.rglob("*.cell"))) < 2:
+                time.sleep(0.02)
+            process.kill()
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        result = CliRunner().invoke(main, ["record", "planted/slow", "--scheduler", address])
+        killer.join(10)
+    assert result.exit_code == 1 and f"the scheduler {address} is gone" in result.output
+    assert len(list(planted.rglob("*.cell"))) >= 2
 
 
 def test_without_dask_the_extra_is_named(planted, monkeypatch):
@@ -94,7 +238,7 @@ def test_without_dask_the_extra_is_named(planted, monkeypatch):
 
 def commands(page: Path, heading: str) -> str:
     """The first block of shell commands below a heading."""
-    return re.search(r"```sh\n(.*?)```", page.read_text().partition(heading)[2], re.DOTALL)[1]
+    return re.search(r"```sh\n(.*?)```", page.read_text(encoding="utf-8").partition(heading)[2], re.DOTALL)[1]
 
 
 def test_the_book_names_the_commands_of_the_readme():
@@ -109,14 +253,9 @@ def test_the_readme_works_as_written(tmp_path, unused_port):
     scheduler, worker, record = (line.partition("#")[0].split() for line in block.splitlines())
     binaries = Path(sys.executable).parent
     environment = os.environ | {"PATH": f"{binaries}:{os.environ['PATH']}", "SHALLOW_RECORDS": str(tmp_path)}
-    quiet = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
-    started = [subprocess.Popen([*command, "--no-dashboard"], **quiet) for command in (scheduler, worker)]
-    try:
-        done = subprocess.run(record, env=environment, capture_output=True, text=True, timeout=120, check=False)
-    finally:
-        for process in started:
-            process.terminate()
-            process.wait(20)
+    commands_of_dask = [[*command, "--no-dashboard"] for command in (scheduler, worker)]
+    with running(*commands_of_dask, env=environment, cwd=tmp_path):
+        done = subprocess.run(record, env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     name = record[record.index("record") + 1]
     found = xr.load_dataset(tmp_path / f"{name}.nc", engine="h5netcdf")

@@ -64,10 +64,10 @@ def executed(tmp_path, capsys):
     library = tmp_path / "planted"
     for name, text in PLANTED.items():
         (library / name).parent.mkdir(parents=True, exist_ok=True)
-        (library / name).write_text(text)
+        (library / name).write_text(text, encoding="utf-8")
 
     def run(script: str, *options: str) -> tuple[int, str]:
-        (tmp_path / "script.py").write_text(script)
+        (tmp_path / "script.py").write_text(script, encoding="utf-8")
         command = [sys.executable, "-m", "coverage", "run", f"--source={library}", "script.py"]
         # The variable belongs to a run of coverage that this test may be part of.
         environment = {name: value for name, value in os.environ.items() if name != "COVERAGE_FILE"}

@@ -31,7 +31,7 @@ def test_dense_agrees_with_automatic_differentiation(d, options):
         (dict(x=np.full((12, 3), np.nan)), "x must be finite"),
         (dict(y=np.full(12, 2.0)), "y must have shape"),
         (dict(step=0.0), "step must be positive"),
-        (dict(epochs=0), "epochs must be a positive integer"),
+        (dict(epochs=0), "epochs must be an integer of at least 1"),
         (dict(decay=-1.0), "decay must be finite"),
     ],
 )

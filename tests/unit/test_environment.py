@@ -8,7 +8,7 @@ import pytest
 from references import ROOT
 from ruamel.yaml import YAML
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 CONDA = YAML(typ="safe").load(ROOT / "environment.yml")["dependencies"]
 PINNED = re.compile(r"([A-Za-z0-9_.-]+)(?:\[[a-z,]+\])?==([0-9][0-9a-z.]*)")
 
@@ -46,6 +46,6 @@ def test_pins_are_installed(line):
 
 def test_one_version_number():
     citation = YAML(typ="safe").load(ROOT / "CITATION.cff")
-    changelog = (ROOT / "CHANGELOG.md").read_text()
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert str(citation["version"]) == PROJECT["version"] == metadata.version("shallow")
     assert f"## {PROJECT['version']} " in changelog

@@ -13,6 +13,7 @@ from shallow.train.first_layer import GD, Adam
 from shallow.train.univariate import Diverged
 
 X, Y, STUDENT = np.ones((3, 2)), np.arange(3.0), Student(np.ones((4, 2)), np.ones(4), 1.0)
+SINGLE = Student(STUDENT.W.astype(np.float32), STUDENT.a, 1.0)
 TEACHER = Teacher(np.eye(3)[0])
 
 
@@ -113,24 +114,42 @@ def test_bad_input_to_the_trainer_is_named(argument, change):
 
 def test_weights_that_are_not_finite_are_reported_with_the_step():
     with pytest.raises(Diverged, match="epoch 2") as caught:
-        first_layer.train(X, Y, STUDENT, Adam(corrected=False), rate=1e38, steps=3, records=[0, 1, 2])
+        first_layer.train(X, Y, SINGLE, Adam(corrected=False), rate=1e38, steps=3, records=[0, 1, 2])
     assert caught.value.epoch == 2
 
 
 def test_input_is_not_changed_and_single_precision_is_kept():
-    before = X.copy(), Y.copy(), STUDENT.W.copy()
-    run = first_layer.train(X, Y, STUDENT, Adam(), rate=0.1, steps=2, normalise="after")
-    for old, new in zip(before, (X, Y, STUDENT.W), strict=True):
+    before = X.copy(), Y.copy(), SINGLE.W.copy()
+    run = first_layer.train(X, Y, SINGLE, Adam(), rate=0.1, steps=2, normalise="after")
+    for old, new in zip(before, (X, Y, SINGLE.W), strict=True):
         assert (old == new).all()
-    assert run.student.W.dtype == run.student.a.dtype == np.float32 and STUDENT.W.dtype == np.float64
+    assert run.student.W.dtype == run.student.a.dtype == SINGLE.W.dtype == np.float32
     assert run.student.features(X).dtype == run.student.forward(X).dtype == np.float32
     assert Student([[1, 2]], [1], 1).features([[0, 0]]).dtype == np.float64
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda student, **options: first_layer.Trainer(X, Y, student, GD(), **options).gradient().numpy(),
+        lambda student, **options: first_layer.train(X, Y, student, GD(), rate=0.1, steps=1, **options).student.W,
+        lambda student, **options: first_step.directions(X, Y, student, [GD()], **options)[GD()],
+        lambda student, **options: next(first_step.students(X, Y, student, [GD()], [0.1], **options))[2].W,
+    ],
+)
+def test_a_student_in_double_precision_is_not_computed_in_single_precision(call):
+    said = "^dtype must be torch.float64 for a student in float64, got torch.float32"
+    for options in ({}, {"dtype": torch.float32}):
+        with pytest.raises(ValueError, match=said):
+            call(STUDENT, **options)
+    assert call(STUDENT, dtype=torch.float64).dtype == np.float64
+    assert call(SINGLE).dtype == np.float32 and call(SINGLE, dtype=torch.float64).dtype == np.float64
+
+
 def test_progress_is_shown_when_asked_for(capsys):
-    first_layer.train(X, Y, STUDENT, GD(), rate=0.1, steps=2)
+    first_layer.train(X, Y, SINGLE, GD(), rate=0.1, steps=2)
     assert capsys.readouterr().err == ""
-    first_layer.train(X, Y, STUDENT, GD(), rate=0.1, steps=2, progress=True)
+    first_layer.train(X, Y, SINGLE, GD(), rate=0.1, steps=2, progress=True)
     assert "2/2" in capsys.readouterr().err
 
 

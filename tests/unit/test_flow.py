@@ -22,7 +22,7 @@ BIASED = nets.TwoLayer(NETWORK.W, np.ones(5), NETWORK.v)
         ({"y": Y * np.inf}, "y must be a finite vector"),
         ({"network": BIASED}, "network must have no biases, got b with 5 entries"),
         ({"step": 0.0}, "step must be positive and finite, got 0.0"),
-        ({"steps": -1}, "steps must be a non-negative integer, got -1"),
+        ({"steps": -1}, "steps must be an integer of at least 0, got -1"),
         ({"records": 0}, "records must be a positive interval"),
         ({"records": [0, 5]}, "records must be ascending steps from 0 on that end with 10"),
         ({"records": [5, 5, 10]}, "records must be ascending steps"),

@@ -41,7 +41,7 @@ def dot(x, z):
         (lambda: hidden_direction.push(X, np.zeros(3), E, E, np.eye(3)), "covariance"),
         (lambda: hidden_direction.push(0 * X, np.zeros(3), E, E, E), "W and direction"),
         (lambda: linear_flow.integrate(E, X, E, [1.0]), "a, W, beta"),
-        (lambda: linear_flow.integrate(np.full(3, np.nan), X, E, [1.0]), "a, W, beta"),
+        (lambda: linear_flow.integrate(np.full(3, np.nan), X, E, [1.0]), "a"),
         (lambda: linear_flow.integrate(np.ones(3), X, E, [1.0, 0.5]), "times"),
         (lambda: linear_flow.integrate(np.ones(3), X, E, [0.0]), "times"),
         (lambda: linear_flow.integrate(np.ones(3), X, E, [1.0], variances=[1.0, 0.0]), "variances"),

@@ -13,10 +13,10 @@ from references import ROOT
 
 LIBRARY = ROOT / "lib" / "shallow"
 LAYERS = [
-    {"data", "nets", "mlp", "deep", "committee", "losses", "stats", "paths", "session"},
+    {"checks", "data", "nets", "mlp", "deep", "committee", "losses", "stats", "paths", "representation", "session"},
     {"train", "kernels", "spectra", "geometry", "receptive"},
     {"experiments"},
-    {"fingerprint", "store", "sweep", "records", "recording"},
+    {"canonical_code", "fingerprint", "store", "sweep", "records", "recording", "verification"},
     {"claims", "provenance", "figures", "sliders"},
     {"__main__"},
 ]
@@ -30,7 +30,7 @@ def modules(library: Path) -> dict[str, ast.Module]:
     parsed = {}
     for path in sorted(library.rglob("*.py")):
         parts = path.relative_to(library).with_suffix("").parts
-        parsed[".".join(part for part in parts if part != "__init__")] = ast.parse(path.read_text())
+        parsed[".".join(part for part in parts if part != "__init__")] = ast.parse(path.read_text(encoding="utf-8"))
     return parsed
 
 
@@ -100,8 +100,8 @@ def test_each_broken_rule_is_seen(tmp_path, module, source, says):
     files |= {"data/cyclic.py": "", "experiments/cells.py": "from shallow.train import oracle", "kernels/a.py": ""}
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(text, encoding="utf-8")
     assert violations(tmp_path) == []
-    (tmp_path / module).write_text(source)
+    (tmp_path / module).write_text(source, encoding="utf-8")
     found = violations(tmp_path)
     assert any(sentence.startswith(says.replace("shallow.", "")) for sentence in found), found

@@ -68,8 +68,8 @@ def test_impossible_networks_are_refused(change, message):
     ("change", "message"),
     [
         ({"rngs": []}, "rngs must hold a generator"),
-        ({"width": 0}, "width must be a positive integer"),
-        ({"pixels": 2.5}, "pixels must be a positive integer"),
+        ({"width": 0}, "width must be an integer of at least 1"),
+        ({"pixels": 2.5}, "pixels must be an integer of at least 1"),
         ({"variance": -1.0}, "variance must be finite and not negative"),
         ({"dtype": np.float16}, "dtype must be"),
     ],

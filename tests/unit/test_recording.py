@@ -2,12 +2,16 @@
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import h5netcdf
+import numpy as np
+import psutil
 import pytest
 import xarray as xr
 from click.testing import CliRunner, Result
@@ -43,7 +47,7 @@ def finished(folder: Path) -> list[Path]:
 
 def computed(folder: Path) -> list[str]:
     """One line for every cell that was begun."""
-    return (folder / "trace").read_text().splitlines() if (folder / "trace").exists() else []
+    return (folder / "trace").read_text(encoding="utf-8").splitlines() if (folder / "trace").exists() else []
 
 
 def gate(folder: Path) -> Path:
@@ -54,7 +58,8 @@ def gate(folder: Path) -> Path:
 def started(folder: Path, *arguments: str) -> subprocess.Popen:
     """A recording in a process, with three finished cells or more; the leader of a process group of its own."""
     command, gated = [sys.executable, "-m", "planted", *arguments], {"PLANTED_GATE": str(gate(folder))}
-    process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, env=os.environ | gated)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, start_new_session=True, env=os.environ | gated, **pipes)
     deadline = time.monotonic() + 60
     while len(finished(folder)) < 3:
         assert process.poll() is None and time.monotonic() < deadline, process.stderr.read()
@@ -62,16 +67,29 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen:
     return process
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def ended(processes: list[psutil.Process], seconds: float) -> bool:
+    """Whether all of the processes end within that time; what nobody has waited for yet has ended too."""
+    deadline = time.monotonic() + seconds
+    left = processes
+    while left and time.monotonic() < deadline:
+        time.sleep(0.05)
+        left = [one for one in left if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+    return not left
+
+
+SIGNALS = [signal.SIGKILL, signal.SIGINT, signal.SIGTERM]
+
+
+@pytest.mark.parametrize("sent", SIGNALS)
 def test_a_killed_recording_goes_on_where_it_stopped(planted, sent):
-    """kill -9 of the whole group, or Ctrl-C: no finished cell is lost or computed again, and the result is the same."""
+    """The whole group is killed or interrupted: no finished cell is lost or computed again, the result is the same."""
     process = started(planted, "record", "planted/slow", "--jobs", "2")
     os.killpg(process.pid, sent)
     process.wait(30)
     kept = len(finished(planted))
     assert 3 <= kept < 12
-    assert process.returncode == (130 if sent == signal.SIGINT else -signal.SIGKILL)
-    if sent == signal.SIGINT:
+    assert process.returncode == (-sent if sent == signal.SIGKILL else 128 + sent)
+    if sent != signal.SIGKILL:
         assert b"interrupted; the same command goes on where it stopped" in process.stderr.read()
     begun = len(computed(planted))
     again = run("record", "planted/slow", "--jobs", 2)
@@ -81,13 +99,49 @@ def test_a_killed_recording_goes_on_where_it_stopped(planted, sent):
     assert not finished(planted)
 
 
-def test_two_recordings_of_the_same_thing_leave_one_whole_record(planted):
-    processes = [started(planted, "record", "planted/slow", "--jobs", "1") for _ in range(2)]
+@pytest.mark.parametrize("sent", SIGNALS)
+def test_workers_end_soon_after_their_parent(planted, sent):
+    """Killed or interrupted alone, in the middle of long cells, and with a worker that has had no cell at all."""
+    process = started(planted, "record", "planted/slow", "--jobs", "3", "--seeds", "8")
+    while len(computed(planted)) < 8:
+        time.sleep(0.02)
+    workers = psutil.Process(process.pid).children(recursive=True)
+    assert len(workers) >= 3
+    process.send_signal(sent)
+    process.wait(5)
+    assert ended(workers, 5)
+    if sent != signal.SIGKILL:
+        assert process.returncode == 128 + sent
+        assert b"interrupted; the same command goes on where it stopped" in process.stderr.read()
+
+
+def test_two_recordings_of_the_same_thing_share_the_cells(planted):
+    """Each cell is computed once, both end well, and the second says that it is not alone."""
+    first = started(planted, "record", "planted/slow", "--jobs", "1")
+    second = started(planted, "record", "planted/slow", "--jobs", "2")
+    while len(computed(planted)) < 9:
+        time.sleep(0.02)
     gate(planted).touch()
-    assert [process.wait(60) for process in processes] == [0, 0]
+    assert [process.wait(60) for process in (first, second)] == [0, 0]
+    assert sorted(computed(planted)) == sorted(str({"seed": seed}) for seed in cells.SEEDS)
+    assert b"another process is at work on them too" in second.stdout.read()
     checked = run("verify", "planted/slow", "--cells", 12)
     assert checked.exit_code == 0, checked.stderr
-    assert [file.name for file in planted.rglob("*") if file.suffix in (".part", ".cell")] == []
+    assert records.manifest("planted/slow")["seconds"] >= 12 * 0.2
+    assert [file.name for file in planted.rglob("*") if file.suffix in (".part", ".cell", ".lock", ".user")] == []
+
+
+def test_the_cells_of_a_recording_that_dies_are_taken_over(planted):
+    first = started(planted, "record", "planted/slow", "--jobs", "1")
+    second = started(planted, "record", "planted/slow", "--jobs", "1")
+    while len(computed(planted)) < 8:
+        time.sleep(0.02)
+    first.kill()
+    first.wait(10)
+    gate(planted).touch()
+    assert second.wait(60) == 0
+    assert len(computed(planted)) == 13 and set(computed(planted)) == {str({"seed": seed}) for seed in cells.SEEDS}
+    assert run("verify", "planted/slow", "--cells", 12).exit_code == 0
 
 
 def test_a_cell_that_fails_is_reported_and_the_exit_status_says_so(planted, monkeypatch):
@@ -113,6 +167,50 @@ def test_a_failed_write_of_the_record_keeps_the_cells(planted, monkeypatch):
     assert recording.plan("planted/quick").kept == 3
     recording.make("planted/quick", jobs=1)
     assert records.state("planted/quick") == "fresh" and len(computed(planted)) == 3
+
+
+def test_a_disk_that_is_full_at_the_end_costs_nothing(planted):
+    """The limit on the size of a file stands in for it: the record exceeds the limit, its cells do not."""
+    recording.make("planted/large", jobs=1)
+    before = records.load("planted/large")
+    command = [sys.executable, "-m", "planted", "record", "planted/large", "--anew", "--jobs", "2"]
+    limited = subprocess.run(
+        command,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY)),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert limited.returncode == 1, limited.stderr
+    assert "large.nc" in limited.stderr and "File too large" in limited.stderr and "Traceback" not in limited.stderr
+    assert not list(planted.rglob("*.part"))
+    assert records.state("planted/large") == "fresh" and len(finished(planted)) == 12
+    begun = len(computed(planted))
+    subprocess.run(command, check=True, timeout=60)
+    assert len(computed(planted)) == begun and not finished(planted)
+    xr.testing.assert_identical(records.load("planted/large"), before)
+
+
+def test_what_a_killed_recording_was_writing_is_removed(planted):
+    folder = planted / "planted"
+    folder.mkdir()
+    for name in ("quick.99999999.part", "quick.json.1.part", "quick.nc.1.part", "quicker.1.part"):
+        (folder / name).touch()
+    recording.make("planted/quick", jobs=1)
+    assert {file.name for file in folder.iterdir()} == {"quick.nc", "quick.json", "quicker.1.part"}
+
+
+def test_a_record_is_what_it_was_when_it_was_written_through_hdf5(planted):
+    """Single precision, compressed; the values are those of the cells."""
+    recording.make("planted/large", jobs=1)
+    file = records.files("planted/large")[0]
+    with h5netcdf.File(file) as stored:
+        value = stored["value"]
+        assert value.dtype == np.float32 and value.compression == "gzip" and value.compression_opts == 9
+        assert value.shuffle and value.dimensions == ("seed", "k")
+    made = xr.concat([cells.noise(seed, size=4000).value for seed in cells.SEEDS], "seed")
+    np.testing.assert_array_equal(records.load("planted/large").value, made.astype("float32"))
 
 
 def test_a_fresh_record_is_left_alone_unless_asked(planted):

@@ -43,7 +43,7 @@ def test_dimensions_beyond_the_exact_methods_are_refused():
 
 @pytest.mark.parametrize("change", [{"starts": 0}, {"starts": 1.5}, {"sweeps": 0}, {"sweeps": -1}], ids=str)
 def test_bad_options_of_the_search_are_named(change):
-    with pytest.raises(ValueError, match=rf"^{next(iter(change))} must be a positive integer"):
+    with pytest.raises(ValueError, match=rf"^{next(iter(change))} must be an integer of at least 1"):
         deviation.search(stats.stream("bad"), X, Y, CENTRE, **change)
 
 

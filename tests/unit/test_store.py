@@ -1,16 +1,21 @@
 """A finished cell on disk is complete or absent, and a damaged one is noticed."""
 
 import errno
+import hashlib
 import multiprocessing
 import os
+import pickle
 import resource
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 from planted import cells, writer
-from shallow import store
+from shallow import records, store
 from shallow.store import Store
 
 POINT = {"width": 128, "step": 0.01, "design": "iid"}
@@ -24,6 +29,143 @@ def test_a_cell_comes_back_bit_for_bit_with_its_cost(tmp_path):
     xr.testing.assert_identical(again.get(POINT), CELL)
     assert again.seconds == {store.key(POINT): 1.5}
     assert again.get(POINT | {"step": 0.1}) is None
+
+
+EVERYTHING = xr.Dataset(
+    {
+        "single": (("a", "b"), np.float32([[0.1, np.nan], [np.inf, -0.0]])),
+        "double": ("a", [np.nextafter(1, 2), np.nan]),
+        "fortran": (("a", "b"), np.asfortranarray([[1.0, 2.0], [3.0, 4.0]])),
+        "count": ((), 3),
+        "small": ("a", np.int16([-1, 2])),
+        "byte": ("a", np.uint8([0, 255])),
+        "flag": ("a", [True, False]),
+        "one_flag": ((), True),
+        "wave": ("b", [1 + 2j, np.nan]),
+        "word": ("a", ["naïve", "\N{GREEK SMALL LETTER ALPHA}"]),
+        "one_word": ((), "width"),
+        "none": ("empty", np.zeros(0)),
+        "file": ((), 1.0),
+    },
+    {"a": ["x", "longer"], "b": [True, False], "beside": ("a", [1.5, np.nan]), "scalar": 2.5, "chosen": "GD"},
+    {"text": "kept", "n": 50, "rate": 0.1, "missing": np.nan, "flag": True, "list": [1, 2], "seed": np.int64(7)},
+)
+EVERYTHING["single"].attrs = {"unit": "bits", "range": np.array([0.0, 1.0])}
+
+
+def equal_bit_for_bit(found: xr.Dataset, wanted: xr.Dataset) -> None:
+    """Identical, of the same types, with the same bytes, in the same order, and the same things coordinates."""
+    xr.testing.assert_identical(found, wanted)
+    assert list(found.data_vars) == list(wanted.data_vars) and list(found.coords) == list(wanted.coords)
+    for name, array in wanted.variables.items():
+        assert found.variables[name].dtype == array.dtype, name
+        assert found.variables[name].values.tobytes() == array.values.tobytes(), name
+    assert {name: index.dtype for name, index in found.indexes.items()} == {
+        name: index.dtype for name, index in wanted.indexes.items()
+    }
+
+
+def test_every_type_of_a_cell_comes_back_bit_for_bit(tmp_path):
+    Store(tmp_path).put(POINT, EVERYTHING, 0.1)
+    equal_bit_for_bit(Store(tmp_path).get(POINT), EVERYTHING)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cyclic_labels/modes",  # attributes and names
+        "cyclic_labels/kernel_from_near_zero",
+        "simplicity_bias/deviation_quantiles",
+        "hidden_structure/cited_alignment",
+        "localization/widths_20",
+    ],
+)
+def test_cells_of_the_book_come_back_bit_for_bit(tmp_path, name):
+    recipe = records.recipe(name)
+    seconds = records.expected_seconds(name, records.points(recipe))
+    point = records.points(recipe)[int(seconds.argmin())]
+    made = recipe.cell(**point, **recipe.fixed)
+    Store(tmp_path).put(point, made, 0.1)
+    equal_bit_for_bit(Store(tmp_path).get(point), made)
+
+
+def test_python_objects_are_refused_by_name(tmp_path):
+    with pytest.raises(ValueError, match="dataset must hold numbers, flags or text; 'odd' holds objects"):
+        Store(tmp_path).put(POINT, xr.Dataset({"odd": ("k", np.array([{}, None], dtype=object))}), 1.0)
+    assert not list(tmp_path.glob("*.cell"))
+
+
+class Crafted:
+    """Unpickling it leaves a file behind."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self):
+        return Path.touch, (self.trace,)
+
+
+def crafted_pickle(trace: Path) -> bytes:
+    return pickle.dumps((1.0, Crafted(trace)))
+
+
+def crafted_array(trace: Path) -> bytes:
+    """The same inside numpy's own format, where objects are pickled."""
+    import io
+
+    content = io.BytesIO()
+    np.savez(content, np.array([Crafted(trace)], dtype=object))
+    return content.getvalue()
+
+
+@pytest.mark.parametrize("crafted", [crafted_pickle, crafted_array, lambda trace: b"PK", lambda trace: b""])
+def test_a_crafted_cell_runs_nothing_and_counts_as_damaged(tmp_path, crafted):
+    """Its checksum is right: who can write the file can compute that too."""
+    kept, trace = Store(tmp_path), tmp_path / "trace"
+    kept.put(POINT, CELL, 1.0)
+    (file,) = tmp_path.glob("*.cell")
+    payload = crafted(trace)
+    file.write_bytes(hashlib.sha256(payload).digest() + payload)
+    with pytest.warns(RuntimeWarning, match=rf"{file.name} holds no cell.*width=128, step=0.01, design=iid"):
+        assert kept.get(POINT) is None
+    assert not trace.exists()
+
+
+CLAIMANT = """
+import sys, time
+from shallow.store import Store
+store = Store(sys.argv[1])
+assert store.claim({"i": 1})
+print("claimed", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_cell_has_one_claimant_until_it_is_put_or_released_or_the_claimant_dies(tmp_path):
+    one, two = Store(tmp_path), Store(tmp_path)
+    assert one.claim({"i": 0}) and not two.claim({"i": 0}) and two.claim({"i": 2})
+    one.put({"i": 0}, CELL, 1.0)
+    one.release({"i": 0})
+    assert two.claim({"i": 0})
+    command = [sys.executable, "-c", CLAIMANT, tmp_path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as other:
+        assert other.stdout.readline() == "claimed\n"
+        assert not one.claim({"i": 1})
+        other.kill()
+        other.wait(10)
+        assert one.claim({"i": 1})
+
+
+def test_the_cells_stay_while_another_recording_is_at_work_with_them(tmp_path):
+    one, two = Store(tmp_path / "cells"), Store(tmp_path / "cells")
+    with one.at_work():
+        one.put(POINT, CELL, 1.0)
+        assert two.others()
+        two.clear()
+        assert one.holds(POINT)
+    assert not two.others()
+    two.clear()
+    assert not one.holds(POINT) and not (tmp_path / "cells").exists()
 
 
 def test_a_point_is_known_whatever_the_order_of_its_names_and_the_type_of_its_numbers():
@@ -57,7 +199,7 @@ def test_only_the_damaged_cell_is_computed_again(tmp_path, monkeypatch):
     file.write_bytes(file.read_bytes()[:-5])
     with pytest.warns(RuntimeWarning, match=file.name):
         xr.testing.assert_identical(sweep.grid(cells.slow, axes, store=kept, jobs=1), whole)
-    assert (tmp_path / "trace").read_text().splitlines()[3:] == ["{'seed': 1}"]
+    assert (tmp_path / "trace").read_text(encoding="utf-8").splitlines()[3:] == ["{'seed': 1}"]
 
 
 def test_a_full_disk_leaves_nothing_behind_and_loses_nothing(tmp_path):
@@ -73,7 +215,7 @@ def test_a_full_disk_leaves_nothing_behind_and_loses_nothing(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, handler)
-    assert raised.value.errno == errno.EFBIG
+    assert raised.value.errno == errno.EFBIG and str(tmp_path) in str(raised.value)
     assert [file.suffix for file in tmp_path.iterdir()] == [".cell"]
     xr.testing.assert_identical(kept.get(POINT), CELL)
 

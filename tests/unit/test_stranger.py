@@ -19,7 +19,7 @@ def stranger(tmp_path, monkeypatch):
     def visit(outcome: str, keep: list[str]) -> bool:
         root = tmp_path / "planted"
         root.mkdir()
-        (root / "Makefile").write_text(MAKEFILE.format(outcome=outcome))
+        (root / "Makefile").write_text(MAKEFILE.format(outcome=outcome), encoding="utf-8")
         git = ["git", "-c", "user.name=A", "-c", "user.email=a@b.c"]
         for command in (["init", "-q"], ["add", "Makefile"], ["commit", "-q", "-m", "A book"]):
             subprocess.run([*git, *command], cwd=root, check=True)

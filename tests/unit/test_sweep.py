@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -10,9 +11,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from planted import cells
-from shallow import sweep
+from shallow import fingerprint, sweep
 from shallow.experiments import releases_gil
-from shallow.store import Store
+from shallow.store import Store, key
 from threadpoolctl import threadpool_info, threadpool_limits
 
 
@@ -57,7 +58,8 @@ print(*sweep.grid(releases_gil(lambda seed: cells.placed(seed)), {"seed": [0, 1]
     tests = str(Path(cells.__file__).parent.parent)
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     environment |= {"PYTHONPATH": tests, "OMP_NUM_THREADS": "3"}
-    run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True)
     assert run.stdout.split() == ["1", "1"]
 
 
@@ -122,7 +124,47 @@ def test_a_store_is_read_before_anything_is_computed(tmp_path, monkeypatch):
     for seeds in ([0, 1], [0, 1, 2], [2, 1, 0]):
         found = sweep.grid(cells.slow, {"seed": seeds}, store=Store(tmp_path / "cells"), jobs=1)
         assert found["count"].values.tolist() == seeds
-    assert sorted(trace.read_text().splitlines()) == [str({"seed": seed}) for seed in (0, 1, 2)]
+    assert sorted(trace.read_text(encoding="utf-8").splitlines()) == [str({"seed": seed}) for seed in (0, 1, 2)]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_process_with_other_code_than_the_store_wants_computes_nothing(tmp_path, jobs):
+    with pytest.raises(sweep.SweepError, match=r"seed=0: .*has other code for planted.cells.slow"):
+        sweep.grid(cells.slow, {"seed": [0, 1]}, store=Store(tmp_path, code="0" * 16), jobs=jobs)
+    assert not list(tmp_path.glob("*.cell"))
+    right = Store(tmp_path, code=fingerprint.of(cells.slow))
+    assert sweep.grid(cells.slow, {"seed": [0, 1]}, store=right, jobs=jobs)["count"].values.tolist() == [0, 1]
+
+
+def test_cells_that_another_process_has_claimed_are_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("PLANTED_TRACE", str(tmp_path / "trace"))
+    mine, other = Store(tmp_path / "cells"), Store(tmp_path / "cells")
+    assert other.claim({"seed": 1}) and other.claim({"seed": 2})
+
+    def finish_one_and_give_up_the_other():
+        while not other.holds({"seed": 3}):
+            time.sleep(0.02)
+        other.put({"seed": 1}, cells.slow(1), 7.0)
+        other.release({"seed": 1})
+        other.release({"seed": 2})
+
+    thread = threading.Thread(target=finish_one_and_give_up_the_other)
+    thread.start()
+    found = sweep.grid(cells.slow, {"seed": [0, 1, 2, 3]}, store=mine, jobs=1)
+    thread.join(10)
+    assert found["count"].values.tolist() == [0, 1, 2, 3] and mine.seconds[key({"seed": 1})] == 7.0
+    trace = (tmp_path / "trace").read_text(encoding="utf-8").splitlines()
+    assert trace == [str({"seed": seed}) for seed in (0, 3, 1, 2)]
+
+
+def test_a_disk_that_takes_no_claim_is_named(tmp_path, monkeypatch):
+    def full(self, point):
+        raise OSError(28, "No space left on device", str(tmp_path))
+
+    monkeypatch.setattr(Store, "claim", full)
+    for jobs in (1, 2):
+        with pytest.raises(OSError, match=f"No space left on device: '{tmp_path}'"):
+            sweep.grid(cells.slow, {"seed": [0, 1, 2, 3, 4]}, store=Store(tmp_path), jobs=jobs)
 
 
 def test_the_progress_line_shows_only_when_asked_for_or_on_a_terminal(capsys):

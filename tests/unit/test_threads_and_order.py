@@ -96,8 +96,8 @@ def test_no_compiled_routine_divides_a_loop_among_threads():
     """Parallel loops of numba would share out sums by the number of threads; none is used."""
     parallel = re.compile(r"\bprange\b|\bparallel\s*=\s*True")
     sources = list((ROOT / "lib" / "shallow").rglob("*.py"))
-    assert any("numba.njit" in source.read_text() for source in sources)
-    assert [source.name for source in sources if parallel.search(source.read_text())] == []
+    assert any("numba.njit" in source.read_text(encoding="utf-8") for source in sources)
+    assert [source.name for source in sources if parallel.search(source.read_text(encoding="utf-8"))] == []
 
 
 def spectrum():

@@ -67,8 +67,10 @@ def test_a_planted_wrong_digit_is_caught(recorded):
 
 
 def test_zero_cells_are_refused(recorded):
-    with pytest.raises(ValueError, match="count must be positive, got 0"):
+    with pytest.raises(ValueError, match="cells must be positive, got 0"):
         verification.verify(NAME, cells=0)
+    with pytest.raises(ValueError, match="count must be positive, got 0"):
+        verification.draw(NAME, 0)
 
 
 def test_a_tolerance_for_another_processor_ends_where_that_has_agreed_exactly(recorded, monkeypatch):
@@ -120,6 +122,35 @@ def test_on_another_processor_a_steady_cell_is_compared_in_the_place_of_one_that
     alter(recorded, "quick", lambda values: values * 1.5)
     with pytest.raises(records.RecordError, match="at {'seed': 3} in 'value'"):
         verification.redo(NAME, 2)
+
+
+@pytest.mark.parametrize(("missing", "cells"), [({3, 5}, [1]), ({3, 4, 5}, [])])
+def test_cells_whose_data_are_not_at_hand_are_left_for_others(recorded, monkeypatch, missing, cells):
+    plain = records.recipe(NAME)
+
+    def cell(seed):
+        if seed in missing:
+            raise ConnectionError("digits could not be fetched")
+        return plain.cell(seed)
+
+    monkeypatch.setattr(fingerprint, "of", lambda function: "1" * 16)
+    monkeypatch.setattr(records, "recipe", lambda name: replace(plain, cell=cell))
+    monkeypatch.setattr(records, "checked", records.manifest)
+    if cells:
+        assert [trial.cell for trial in verification.verify(NAME, cells=2)] == cells
+        return
+    with pytest.raises(verification.Unavailable, match="digits could not be fetched"):
+        verification.verify(NAME)
+    result = CliRunner().invoke(main, ["verify", NAME])
+    assert result.exit_code == 0 and "digits could not be fetched" in result.stderr
+
+
+def test_a_cell_that_raises_disagrees(recorded, monkeypatch):
+    recipe = replace(records.recipe(NAME), fixed={"seconds": -1.0})  # time.sleep refuses that
+    monkeypatch.setattr(records, "recipe", lambda name: recipe)
+    monkeypatch.setattr(records, "checked", records.manifest)
+    with pytest.raises(records.RecordError, match="its own code at .* raises ValueError"):
+        verification.verify(NAME)
 
 
 # Which cells are drawn.
@@ -217,9 +248,9 @@ def test_a_budget_goes_where_least_has_been_redone(recorded, monkeypatch):
         file.write_text(json.dumps(kept | {"seconds": seconds, "seconds_by": times}), encoding="utf-8")
     verification.note(NAME, [verification.Redone(NAME, 0, True, verification.EXACT, 3.3)])
     planned = verification.budget(15 / 60, [NAME, OTHER], jobs=1)
-    assert [name for name, _ in planned[:3]] == [OTHER] * 3  # 3.75 of 10 seconds, before NAME with 3.33 goes on
+    assert [name for name, _, _ in planned[:3]] == [OTHER] * 3  # 3.75 of 10 seconds, before NAME with 3.33 goes on
     assert len(set(planned)) == len(planned)
-    assert 10 < sum(10 / 3 if name == NAME else 10 / 8 for name, _ in planned) <= 15
+    assert 10 < sum(seconds for _, _, seconds in planned) <= 15
     assert verification.budget(2 / 60, [NAME, OTHER], jobs=1) == []  # no cell fits into a third of it
 
 
@@ -231,16 +262,16 @@ def test_a_budget_is_a_positive_time(minutes):
 
 def test_the_command_spends_its_minutes_and_notes_every_cell(recorded, monkeypatch):
     monkeypatch.setattr(fingerprint, "of", lambda function: "1" * 16)
-    monkeypatch.setattr(verification, "ProcessPoolExecutor", lambda jobs, context: ThreadPoolExecutor(jobs))
+    monkeypatch.setattr(verification, "ProcessPoolExecutor", lambda jobs, *_: ThreadPoolExecutor(jobs))
     result = CliRunner().invoke(main, ["verify", "--minutes", "0.05", "--confirm", "--jobs", "1"])
     assert result.exit_code == 0, result.output
     assert "planted/quick: 1 of 3 cells agree" in result.stdout and "planted/pairs: 1 of 8 cells" in result.stdout
     assert verification.share(NAME) == pytest.approx(1) == verification.share(OTHER)
 
 
-def test_nothing_is_begun_after_the_time(recorded, monkeypatch):
+def test_nothing_is_begun_that_would_not_end_in_time(recorded, monkeypatch):
     monkeypatch.setattr(fingerprint, "of", lambda function: "1" * 16)
-    monkeypatch.setattr(verification, "ProcessPoolExecutor", lambda jobs, context: ThreadPoolExecutor(jobs))
+    monkeypatch.setattr(verification, "ProcessPoolExecutor", lambda jobs, *_: ThreadPoolExecutor(jobs))
     times = iter([0.0, 1.0, *[1e9] * 100])
     found = list(verification.verify_for(0.05, [NAME], 1, clock=lambda: next(times)))
     assert len(found) == 1 < len(verification.budget(0.05, [NAME], 1))

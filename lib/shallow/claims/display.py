@@ -105,11 +105,11 @@ def parts_list(parts: Mapping[str, str]) -> str:
     return f' <span class="ledger-parts">{items}</span>'
 
 
-def parameters(row: Row) -> str:
+def parameters(given: str | Mapping[str, object] | None) -> str | None:
     """Parameters as one line, whether the ledger gives them as text or as a mapping."""
-    if isinstance(row.parameters, str):
-        return row.parameters
-    return "; ".join(f"{key}: {_plain(value)}" for key, value in row.parameters.items())
+    if isinstance(given, Mapping):
+        return "; ".join(f"{key}: {_plain(value)}" for key, value in given.items())
+    return given
 
 
 def _plain(value: object) -> str:
@@ -124,10 +124,11 @@ def rule(row: Row, summary: str = "How it is decided") -> str:
     """The test fixed in advance with its parameters, and what was changed in the open, folded."""
     terms = [
         ("Rule", row.test),
-        ("Parameters", parameters(row)),
+        ("Parameters", parameters(row.parameters)),
         ("Scale", row.scale),
         ("Note", row.note),
         ("The rule was", row.test_was),
+        ("The parameters were", parameters(row.parameters_was)),
         ("Why it was changed", row.test_why),
     ]
     items = "".join(f"<dt>{name}</dt><dd>{escape(str(text))}</dd>" for name, text in terms if text)

@@ -116,7 +116,7 @@ class Ledger:
             finding: one sentence, measured numbers rounded to their statistical precision.
             verdict: of a claim with parts whose test combines them in a way of its own.
         Raises:
-            LedgerMismatch: verdict, parts or finding differ from the row, by more than a rounded digit.
+            LedgerMismatch: verdict, parts or finding differ from the row, by more than the last of several digits.
             KeyError: no such claim.   ValueError: an unknown verdict, an empty finding.
         With SHALLOW_LEDGER=update in the environment the row is rewritten instead of compared.  In a live session,
         where a reader may have changed a parameter, what the ledger says is shown below the outcome instead of raised.
@@ -151,7 +151,7 @@ class Ledger:
 
 
 def _different(report: Report, row: Row) -> list[str]:
-    """Which of verdict, parts and finding differ, a rounded digit of the finding aside."""
+    """Which of verdict, parts and finding differ, the last of several digits in the finding aside."""
     same = {"verdict": report.verdict == row.verdict, "parts": report.parts == dict(row.parts)}
     same["finding"] = settled(report.finding, row.finding or "") == (row.finding or "")
     return [key for key, equal in same.items() if not equal]

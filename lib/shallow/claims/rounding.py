@@ -13,6 +13,7 @@ ROUNDED = re.compile(r"(?<![\w.])-?(?:\d+\.\d+(?!\.?\d)|\d+(?= ?%))")
 def settled(text: str, expected: str) -> str:
     """A text in which rounded numbers are those of `expected` where they differ by at most one unit of the last digit.
 
+    A number of one significant digit has to be equal, since one unit could double it; so has a zero, but for its sign.
     Numbers are paired in their order, and only between texts that are equal apart from them; all else stays as it is,
     so that ``settled(text, expected) == expected`` says that two texts agree up to rounding.
     """
@@ -26,5 +27,6 @@ def settled(text: str, expected: str) -> str:
 
 def _close(number: str, expected: str) -> bool:
     a, b = Decimal(number), Decimal(expected)
-    digits = b.as_tuple().exponent
-    return a.as_tuple().exponent == digits and abs(a - b) <= Decimal(1).scaleb(digits)
+    last = b.as_tuple().exponent
+    several = min(len(a.as_tuple().digits), len(b.as_tuple().digits)) > 1
+    return a.as_tuple().exponent == last and abs(a - b) <= several * Decimal(1).scaleb(last)

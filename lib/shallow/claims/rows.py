@@ -20,7 +20,7 @@ KINDS = ("statement", "figure", "table", "theorem", "derivation", "open")
 SCALES = ("live", "recorded")
 # A row ends with its verdict: the file reads as claim, rule, outcome, and comments between rows survive an update.
 REQUIRED = ("id", "source", "kind", "rank", "claim", "test", "parameters", "scale", "verdict")
-OPTIONAL = ("with", "note", "test_was", "test_why", "reason", "parts", "finding", "cell")
+OPTIONAL = ("with", "note", "test_was", "parameters_was", "test_why", "reason", "parts", "finding", "cell")
 DOCUMENTS = "documents.yml"
 
 # A sentence that goes on after its end: "... in 3 of 5 seeds. The control ...".
@@ -63,6 +63,7 @@ class Row:
     under: str | None = None  # the headline that a supporting or detail row belongs to; `with` in the file
     note: str | None = None
     test_was: str | None = None
+    parameters_was: str | Mapping[str, Any] | None = None
     test_why: str | None = None
     reason: str | None = None
     parts: Mapping[str, str] = field(default_factory=dict)
@@ -170,8 +171,8 @@ def _faults_of_keys(entry: Mapping[str, Any]) -> Iterator[str]:
             yield f"`{key}` must be one of {', '.join(allowed)}, got {entry[key]!r}"
     if "verdict" in entry and list(entry)[-1] != "verdict":
         yield "`verdict` must be the last key of the row"
-    if ("test_was" in entry) != ("test_why" in entry):
-        yield "a changed test keeps the old text in `test_was` and says in `test_why` what was wrong with it"
+    if bool(entry.get("test_was") or entry.get("parameters_was")) != bool(entry.get("test_why")):
+        yield "a changed rule keeps the old one in `test_was` or `parameters_was` and says in `test_why` what was wrong"
 
 
 def _faults_of_outcome(entry: Mapping[str, Any]) -> Iterator[str]:

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shallow import checks
+from shallow.representation import short
+
 DESIGNS = ("iid", "strat", "equi", "two_rightmost", "poor(c,q)")
 _POOR = re.compile(r"poor\((\d+),(\d+)\)")
 
@@ -29,10 +32,7 @@ class Sample:
     y: np.ndarray
     rng: np.random.Generator
 
-
-def _check_positive(name: str, value: int) -> None:
-    if not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}")
+    __repr__ = short
 
 
 def labels(x: np.ndarray, periods: int = 3) -> np.ndarray:
@@ -40,7 +40,8 @@ def labels(x: np.ndarray, periods: int = 3) -> np.ndarray:
 
     The sign of the sine is the parity of $\lfloor 2Px \rfloor$, and the label is 0 where $2Px$ is an integer.
     """
-    _check_positive("periods", periods)
+    checks.numbers(x=x)
+    checks.integers(1, periods=periods)
     phase = 2 * periods * np.asarray(x, dtype=float)
     half_period = np.floor(phase)
     return np.where(phase == half_period, 0.0, 1.0 - 2.0 * np.mod(half_period, 2))
@@ -48,23 +49,24 @@ def labels(x: np.ndarray, periods: int = 3) -> np.ndarray:
 
 def clusters(x: np.ndarray, periods: int = 3) -> np.ndarray:
     r"""Cluster number $\lfloor 2P(x + \tfrac12) \rfloor \in \{0, \dots, 2P-1\}$ of x in $[-\tfrac12, \tfrac12]$."""
-    _check_positive("periods", periods)
+    checks.numbers(x=x)
+    checks.integers(1, periods=periods)
     x = np.asarray(x, dtype=float)
     if x.size and not (np.abs(x) <= 0.5).all():
-        raise ValueError("x must lie in [-0.5, 0.5], got values outside")
+        raise ValueError(f"x must lie in [-0.5, 0.5], got {checks.given(x, np.abs(x) <= 0.5)}")
     index = np.floor(2 * periods * x).astype(int) + periods
     return np.minimum(index, 2 * periods - 1)
 
 
 def boundaries(periods: int = 3) -> np.ndarray:
     """The 2P - 1 inner boundaries k/(2P) - 1/2 between clusters, ascending."""
-    _check_positive("periods", periods)
+    checks.integers(1, periods=periods)
     return np.arange(1 - periods, periods) / (2 * periods)
 
 
 def grid(points: int = 1000) -> np.ndarray:
     """Midpoints of `points` equal cells of [-0.5, 0.5]: the test set of the chapter, shape (points,)."""
-    _check_positive("points", points)
+    checks.integers(1, points=points)
     return (np.arange(points) + 0.5) / points - 0.5
 
 
@@ -75,8 +77,8 @@ def design_clusters(design: str, n: int, periods: int = 3) -> np.ndarray:
     the others round-robin to the other clusters.  `two_rightmost` gives one point to the last cluster but one, two to
     the last, and deals the others to the rest.
     """
-    _check_positive("n", n)
-    _check_positive("periods", periods)
+    checks.integers(1, n=n)
+    checks.integers(1, periods=periods)
     count = 2 * periods
     if design == "strat":
         return np.arange(n) % count
@@ -105,8 +107,8 @@ def sample(n: int, *, periods: int = 3, base: int = 0, seed: int = 0, design: st
     Raises:
         ValueError: for a non-positive n, a negative base or seed, an unknown design or impossible periods.
     """
-    _check_positive("periods", periods)
-    _check_positive("n", n)
+    checks.integers(1, periods=periods)
+    checks.integers(1, n=n)
     if not all(isinstance(number, int | np.integer) and number >= 0 for number in (base, seed)):
         raise ValueError(f"base and seed must be integers that are not negative, got base={base}, seed={seed}")
     rng = np.random.default_rng([base, n, seed])

@@ -17,6 +17,8 @@ from numpy.polynomial import Polynomial
 from scipy.special import ndtr
 from sklearn.model_selection import train_test_split
 
+from shallow import checks
+from shallow.representation import short
 from shallow.stats import stream
 
 CASES = ("independent", "correlated", "given")
@@ -43,12 +45,14 @@ class Draw:
     validation: np.ndarray
     test: np.ndarray
 
+    __repr__ = short
+
 
 def draw(case: str, run: int, *, size: int = SIZE) -> Draw:
     """Run 0 of 10,000 points is the author's own data set, :func:`published`; other runs have streams of their own."""
     _check_case(case)
-    _check_positive("run", run, least=0)
-    _check_positive("size", size, least=10)
+    checks.integers(0, run=run)
+    checks.integers(10, size=size)
     if run == 0 and size == SIZE:
         return published(case)
     rng = stream("hidden_index", case, run, "inputs")
@@ -75,10 +79,11 @@ def gaussian(
         direction: the unit vector u, shape (p,); by default $\mathbf 1/\sqrt p$ in `DIMENSION` dimensions, so that v is
             the sum.  With the first coordinate vector the first q columns of x are $(v/\sqrt p, e_2, \dots, e_q)$.
     """
-    _check_positive("size", size)
+    checks.numbers(direction=direction)
+    checks.integers(1, size=size)
     u = np.full(DIMENSION, DIMENSION**-0.5) if direction is None else np.asarray(direction, dtype=np.float64)
     if u.ndim != 1 or not abs(np.linalg.norm(u) - 1) < 1e-10:
-        raise ValueError(f"direction must be a unit vector, got shape {u.shape}")
+        raise ValueError(f"direction must be a unit vector, got {checks.given(u)} and norm {np.linalg.norm(u)}")
     x = rng.standard_normal((size, len(u)))
     if correlated:
         x += rng.standard_normal((size, 1)) * (len(u) ** 0.5 * u)
@@ -95,7 +100,7 @@ def published(case: str) -> Draw:
     _check_case(case)
     generator = torch.Generator().manual_seed(INPUT_SEED)
     shape = (SIZE,) if case == "given" else (SIZE, DIMENSION)
-    x = torch.randn(shape, generator=generator).numpy().astype(np.float64).reshape(SIZE, -1)
+    x = torch.randn(shape, generator=generator, dtype=torch.float32).numpy().astype(np.float64).reshape(SIZE, -1)
     if case == "correlated":
         x = x @ np.linalg.cholesky(np.eye(DIMENSION) + 1).T
     v = x.sum(axis=1)
@@ -117,7 +122,7 @@ def polynomial(degree: int, shift: float = 0.0) -> Polynomial:
 
     Its values on $[-2, 2]$ are exact to 1e-9 up to degree 20, where the outer lobes reach 350.
     """
-    _check_positive("degree", degree, least=2)
+    checks.integers(2, degree=degree)
     if not np.isfinite(shift):
         raise ValueError(f"shift must be finite, got {shift}")
     return Polynomial.fromroots(np.linspace(-REACH, REACH, degree) + shift)
@@ -125,7 +130,8 @@ def polynomial(degree: int, shift: float = 0.0) -> Polynomial:
 
 def hermite(z: np.ndarray, count: int) -> np.ndarray:
     r"""$h_k(z) = \mathrm{He}_k(z)/\sqrt{k!}$ for k < count, orthonormal under N(0, 1); shape (count, ...)."""
-    _check_positive("count", count)
+    checks.numbers(z=z)
+    checks.integers(1, count=count)
     z = np.asarray(z, dtype=np.float64)
     values = np.ones((count, *z.shape))
     if count > 1:
@@ -145,7 +151,7 @@ def hermite_coefficients(target: Polynomial, deviation: float) -> np.ndarray:
     from degree 10 on the Gaussian moments are carried by $|v| > 2$.  For a sample take the mean of y times
     :func:`hermite`.
     """
-    _check_deviation(deviation)
+    checks.positive(deviation=deviation)
     count = target.degree() + 1
     nodes, weights = np.polynomial.hermite_e.hermegauss(count)
     return hermite(nodes, count) @ (weights * target(deviation * nodes)) / weights.sum()
@@ -157,8 +163,8 @@ def sign_coefficients(target: Polynomial, deviation: float, count: int) -> np.nd
     What the absolute loss of a network that is 0 sees of the target.  Between roots the integrals are
     $\int_a^b h_k \varphi = [-h_{k-1} \varphi]_a^b / \sqrt k$ with the normal density $\varphi$.
     """
-    _check_deviation(deviation)
-    _check_positive("count", count)
+    checks.positive(deviation=deviation)
+    checks.integers(1, count=count)
     roots = np.sort(target.roots().real)  # the real part of a complex root cuts an interval, which does no harm
     ends, z = np.array([roots.min(initial=0) - 1, *roots, roots.max(initial=0) + 1]), roots / deviation
     below = hermite(z, count)[:-1] * np.exp(-(z**2) / 2) / (2 * np.pi) ** 0.5
@@ -174,13 +180,3 @@ def sign_coefficients(target: Polynomial, deviation: float, count: int) -> np.nd
 def _check_case(case: str) -> None:
     if case not in CASES:
         raise ValueError(f"case must be one of {', '.join(CASES)}, got {case!r}")
-
-
-def _check_positive(name: str, value: int, least: int = 1) -> None:
-    if not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
-
-
-def _check_deviation(deviation: float) -> None:
-    if not (np.isfinite(deviation) and deviation > 0):
-        raise ValueError(f"deviation must be positive and finite, got {deviation}")

@@ -22,6 +22,9 @@ import numpy as np
 from scipy.io import loadmat
 from sklearn.datasets import fetch_openml, load_digits
 
+from shallow import checks
+from shallow.representation import short
+
 #: Names that :func:`load` knows.
 NAMES = ("digits", "mnist", "cifar10", "svhn")
 #: Environment variable that names a folder with local copies.
@@ -38,6 +41,8 @@ class Images(NamedTuple):
     y_train: np.ndarray
     x_test: np.ndarray
     y_test: np.ndarray
+
+    __repr__ = short
 
 
 class _Remote(NamedTuple):
@@ -98,13 +103,14 @@ def subset(x: np.ndarray, y: np.ndarray, count: int, rng: np.random.Generator) -
     Raises:
         ValueError: when x and y differ in length or count is not in 1..n.
     """
+    checks.unmasked(x=x, y=y)
     x, y = np.asarray(x), np.asarray(y)
     if y.ndim != 1 or len(x) != len(y):
         raise ValueError(f"x and y must have one length, got shapes {x.shape} and {y.shape}")
     if not isinstance(count, int | np.integer) or not 1 <= count <= len(y):
         raise ValueError(f"count must be an integer in 1..{len(y)}, got {count!r}")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("y must hold labels, got NaN or infinity")
+        raise ValueError(f"y must hold labels, got {checks.given(y)}")
     labels, sizes = np.unique(y, return_counts=True)
     whole, remainder = np.divmod(int(count) * sizes, len(y))
     whole[np.argsort(-remainder, kind="stable")[: count - whole.sum()]] += 1
@@ -157,6 +163,7 @@ def standardise(train: np.ndarray, *others: np.ndarray) -> tuple[np.ndarray, ...
 
 
 def _images(name: str, x: np.ndarray) -> np.ndarray:
+    checks.numbers(**{name: x})
     x = np.asarray(x)
     if x.ndim != 4 or not x.size or x.dtype != np.uint8:
         raise ValueError(f"{name} must be uint8 of shape (n, height, width, channels), got {x.dtype} {x.shape}")
@@ -239,7 +246,8 @@ def _checked(source: str | Path, *arrays: np.ndarray) -> Images:
             or not np.isin(array, range(CLASSES)).all()
         ):
             raise ValueError(
-                f"path: {field} of {source} must be {len(layout[-1])} integers in 0..9, got {array.dtype} {array.shape}"
+                f"path: {field} of {source} must be {len(layout[-1])} integers in 0..9, "
+                f"got {array.dtype} of {checks.given(array, np.isin(array, range(CLASSES)))}"
             )
         else:
             array = array.astype(np.int64)

@@ -33,6 +33,9 @@ import numpy as np
 import torch
 from scipy import fft, integrate, special
 
+from shallow import checks
+from shallow.representation import short
+
 NORMALISATIONS = ("unit", "raw", "mismatched")
 TAILS = ("light", "heavy")
 #: Modes below this part of the largest eigenvalue are not drawn.
@@ -66,18 +69,13 @@ class Process:
         for name, known in (("normalisation", NORMALISATIONS), ("tails", TAILS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
-        if not (np.isfinite(self.xi) and self.xi > 0):
-            raise ValueError(f"xi must be positive and finite, got {self.xi}")
+        checks.positive(xi=self.xi)
         if not self.gain >= 0 or (self.gain == 0 and self.normalisation == "raw"):
             raise ValueError(f"gain must not be negative, and positive for raw data, got {self.gain}")
         for n in set(self.shape):
             values = eigenvalues(_kernel(n, self.xi))
             if values.min() < -NEGATIVE * values.max():
-                raise ValueError(
-                    f"xi must be small against the ring for a positive kernel, got {self.xi} on {n} points"
-                )
-
-    # The law.
+                raise ValueError(f"xi must be small against the ring for a positive kernel, got {self.xi} at n = {n}")
 
     @cached_property
     def kernel(self) -> np.ndarray:
@@ -145,6 +143,7 @@ class Process:
 
     def density(self, x: np.ndarray) -> np.ndarray:
         r"""Density $e^{(1 - 1/(2g^2))\,\mathrm{erfinv}(x/s)^2} / (s\sqrt8\,g)$ of a pixel at |x| < s, its bound."""
+        checks.numbers(x=x)
         s, g = self._reach(), self.gain
         y = np.asarray(x, dtype=np.float64) / s
         outside = np.abs(y) >= 1
@@ -153,14 +152,13 @@ class Process:
 
     def cdf(self, x: np.ndarray) -> np.ndarray:
         r"""Distribution function of a pixel, $\Phi(\mathrm{erfinv}(x/s)/g)$."""
+        checks.numbers(x=x)
         return special.ndtr(special.erfinv(np.clip(np.asarray(x, dtype=np.float64) / self._reach(), -1, 1)) / self.gain)
 
     def _reach(self) -> float:
         if self.tails == "heavy" or not 0 < self.gain < np.inf:
             raise ValueError(f"gain must be positive and finite, and tails 'light', for a density; got {self}")
         return (self.variance / _raw_variance(self.gain)) ** 0.5
-
-    # Samples.
 
     @cached_property
     def roots(self) -> tuple[np.ndarray, ...]:
@@ -183,11 +181,9 @@ class Process:
             dtype: float32 or float64, also of the normal draws.
             out: where to write, an array of that shape and type.
 
-        Cost: a matrix product per axis, or an FFT above rank 256; half of it or more is the normal draws, one per mode
-        and copy.
+        Cost: a matrix product per axis, or an FFT above rank 256; half of it or more is the normal draws.
         """
-        if not isinstance(count, int | np.integer) or count < 1:
-            raise ValueError(f"count must be a positive integer, got {count!r}")
+        checks.integers(1, count=count)
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
         if out is not None and (out.shape != (count, *self.shape) or out.dtype != dtype):
@@ -207,6 +203,7 @@ class Process:
 
     def observed(self, z: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         r"""$X = s\,\phi(z)$ for latent values of any shape, float32 or float64; `out` may be z itself."""
+        checks.numbers(z=z)
         g, z = self.gain, np.asarray(z)
         if z.dtype not in (np.float32, np.float64):
             raise ValueError(f"z must be float32 or float64, got {z.dtype}")
@@ -239,13 +236,14 @@ class Batch(NamedTuple):
     x: np.ndarray
     y: np.ndarray
 
+    __repr__ = short
+
 
 def minibatch(rng: np.random.Generator, first: Process, second: Process, per_class: int, dtype=np.float64) -> Batch:
     """Equally many independent samples of `first` (label +1) and then of `second` (label -1), float32 or float64."""
     if first.shape != second.shape:
         raise ValueError(f"second must have the shape of first, {first.shape}, got {second.shape}")
-    if not isinstance(per_class, int | np.integer) or per_class < 1:
-        raise ValueError(f"per_class must be a positive integer, got {per_class!r}")
+    checks.integers(1, per_class=per_class)
     x = np.empty((2 * per_class, *first.shape), dtype=dtype)
     first.sample(rng, per_class, dtype, out=x[:per_class])
     second.sample(rng, per_class, dtype, out=x[per_class:])
@@ -264,22 +262,23 @@ def ring_distance(n: int) -> np.ndarray:
 def eigenvalues(row: np.ndarray) -> np.ndarray:
     r"""Eigenvalues of a circulant with first row c, $\lambda(k) = \sum_d c(d) \cos(2\pi \langle k, d/n \rangle)$.
 
-    Args:
-        row: first row, shape (n,) or (n1, n2), equal at d and -d.
-
-    Returns:
-        Eigenvalues in the FFT's order, of the shape of row.  With the unnormalised transform $\hat w$ and N points in
-        all, $w^\top \Sigma w = \frac1N \sum_k \lambda(k) |\hat w(k)|^2$.  Rounding is about 1e-16 of the largest.
+    The row has shape (n,) or (n1, n2) and is equal at d and -d; the eigenvalues have its shape, in the FFT's order.
+    With the unnormalised transform $\hat w$ and N points in all, $w^\top \Sigma w = \frac1N \sum_k \lambda(k)
+    |\hat w(k)|^2$.  Rounding is about 1e-16 of the largest.
     """
+    checks.numbers(row=row)
     row = np.asarray(row, dtype=np.float64)
     values = fft.fftn(row) if row.ndim in (1, 2) and row.size and np.isfinite(row).all() else None
-    if values is None or np.abs(values.imag).max() > 1e-10 * np.abs(values).max():
-        raise ValueError(f"row must be finite, 1-d or 2-d and equal at d and -d, got shape {row.shape}")
+    if values is None:
+        raise ValueError(f"row must be finite, of one or two dimensions and not empty, got {checks.given(row)}")
+    if np.abs(values.imag).max() > 1e-10 * np.abs(values).max():
+        raise ValueError(f"row must be equal at d and -d, got eigenvalues that are not real, {values.flat[:3]}")
     return values.real
 
 
 def circulant(row: np.ndarray) -> np.ndarray:
     """The matrix with entries row[i - j], shape (N, N) for N points; pixels of a torus in C order."""
+    checks.numbers(row=row)
     row = np.asarray(row, dtype=np.float64)
     points = np.indices(row.shape).reshape(row.ndim, -1)
     steps = (points[:, :, None] - points[:, None, :]) % np.array(row.shape).reshape(-1, 1, 1)
@@ -288,14 +287,16 @@ def circulant(row: np.ndarray) -> np.ndarray:
 
 def crossings(x: np.ndarray) -> np.ndarray:
     """Number of neighbours on the last axis, the seam included, that differ in sign; shape (...,) for x (..., n)."""
+    checks.numbers(x=x)
     x = np.asarray(x, dtype=np.float64)
     if np.isnan(x).any():
-        raise ValueError("x must be numbers, got NaN")
+        raise ValueError(f"x must hold no NaN, got {checks.given(x, ~np.isnan(x))}")
     return ((x > 0) != (np.roll(x, 1, axis=-1) > 0)).sum(axis=-1)
 
 
 def arcsine_law(covariance, variance_u, variance_v, alpha: float = 1.0, beta: float = 1.0) -> np.ndarray:
     r"""$\mathbb E[\mathrm{erf}(\alpha U)\,\mathrm{erf}(\beta V)]$ by (A), for arrays that broadcast."""
+    checks.numbers(covariance=covariance, variance_u=variance_u, variance_v=variance_v)
     norm = np.sqrt((1 + 2 * alpha**2 * np.asarray(variance_u)) * (1 + 2 * beta**2 * np.asarray(variance_v)))
     return 2 / np.pi * np.arcsin(2 * alpha * beta * np.asarray(covariance) / norm)
 
@@ -323,9 +324,6 @@ def _synthesis(g: np.ndarray, xi: float, n: int) -> np.ndarray:
     half[..., cosines] = g[..., : len(cosines)] * size
     half[..., cosines[paired]] -= 1j * (g[..., len(cosines) :] * size[paired])
     return fft.irfft(half, n)
-
-
-# Constants of the nonlinearity.
 
 
 def _saturation(gain: float) -> float:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shallow import checks
+from shallow.representation import short
 from shallow.stats import stream
 
 DIMENSION, PER_CLASS = 7, 100
@@ -36,6 +38,8 @@ class Points:
     label: np.ndarray
     orthant: np.ndarray
 
+    __repr__ = short
+
     def __len__(self) -> int:
         return len(self.label)
 
@@ -57,6 +61,8 @@ class Task:
     train: Points
     validation: Points
     test: Points
+
+    __repr__ = short
 
     @property
     def empty(self) -> np.ndarray:
@@ -102,11 +108,15 @@ def sample(rng: np.random.Generator, counts: np.ndarray) -> Points:
     From one state of the generator, a larger count only adds points, and an orthant that is emptied changes no other.
     Cost: 2^D times the largest count times 2 D normal draws.
     """
+    checks.numbers(counts=counts)
     counts = np.asarray(counts)
     dimension = int(counts.size).bit_length() - 1
     whole = np.issubdtype(counts.dtype, np.integer) and (counts >= 0).all()
     if counts.shape != (2**dimension,) or dimension < 1 or not whole or not counts.any():
-        raise ValueError(f"counts must be 2^D integers from 0, not all 0, got shape {counts.shape}")
+        raise ValueError(
+            "counts must be 2^D integers from 0, not all 0, "
+            f"got {counts.dtype} of {checks.given(counts, counts >= 0)}"
+        )
     directions = _unit(rng.standard_normal((counts.max(), len(counts), len(RADII), dimension)))
     taken = np.arange(counts.max()) < counts[:, None, None]
     orthant, label, number = np.nonzero(np.broadcast_to(taken, (len(counts), len(RADII), counts.max())))
@@ -133,9 +143,12 @@ def signs(orthant: int | np.ndarray, dimension: int = DIMENSION) -> np.ndarray:
 
 def index(x: np.ndarray) -> np.ndarray:
     """Number of the orthant of each point; x of shape (..., D), no coordinate 0."""
+    checks.numbers(x=x)
     x = np.asarray(x, dtype=np.float64)
     if x.ndim < 1 or not np.isfinite(x).all() or not x.all():
-        raise ValueError(f"x must be finite without zeros, of shape (..., D), got shape {x.shape}")
+        raise ValueError(
+            f"x must be finite without zeros, of shape (..., D), got {checks.given(x, np.isfinite(x) & (x != 0))}"
+        )
     return (x > 0) @ (1 << np.arange(x.shape[-1])[::-1])
 
 
@@ -156,6 +169,7 @@ def compared(empty: int, dimension: int = DIMENSION) -> tuple[int, int, int]:
 
 def reflected(x: np.ndarray, orthant: int | np.ndarray) -> np.ndarray:
     """The same points in another orthant: |x| with its signs; x of shape (..., D), orthant a number or shape (...)."""
+    checks.numbers(x=x)
     x = np.asarray(x, dtype=np.float64)
     if x.ndim < 1:
         raise ValueError("x must have shape (..., D), got a number")
@@ -164,6 +178,7 @@ def reflected(x: np.ndarray, orthant: int | np.ndarray) -> np.ndarray:
 
 def radius(x: np.ndarray) -> np.ndarray:
     """Distance of |x| from (4, ..., 4), the radius of the shell of a point in whichever orthant; shape (...)."""
+    checks.numbers(x=x)
     return np.linalg.norm(np.abs(np.asarray(x, dtype=np.float64)) - CENTRE, axis=-1)
 
 
@@ -174,6 +189,7 @@ def profile(
 
     Each radius has directions of its own.
     """
+    checks.numbers(radii=radii)
     radii = np.asarray(radii, dtype=np.float64)
     if radii.ndim != 1 or not ((radii > 0) & (radii < CENTRE)).all():
         raise ValueError(f"radii must be a vector in (0, {CENTRE:g}), so that no point leaves its orthant, got {radii}")
@@ -184,6 +200,7 @@ def profile(
 
 def by_orthant(values: np.ndarray, points: Points) -> np.ndarray:
     """Mean of values (n,) over the points of each orthant, such as the accuracy; shape (2^D,), NaN without points."""
+    checks.numbers(values=values)
     values = np.asarray(values, dtype=np.float64)
     if values.shape != points.orthant.shape:
         raise ValueError(f"values must have one number for each of {len(points)} points, got shape {values.shape}")
@@ -203,6 +220,7 @@ def _check_positive(name: str, value: int) -> int:
 
 
 def _check_orthants(name: str, orthant: int | Sequence[int] | np.ndarray, dimension: int) -> np.ndarray:
+    checks.numbers(**{name: orthant})
     _check_positive("dimension", dimension)
     orthant = np.asarray(orthant)
     whole = np.issubdtype(orthant.dtype, np.integer)

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.polynomial import hermite_e, legendre
 from scipy.special import gammaln
 
+from shallow import checks
+from shallow.representation import short
 from shallow.stats import stream
 
 #: Link functions by name, elementwise.
@@ -47,16 +49,22 @@ class Teacher:
     link: str = "softplus"
     combine: str = "sum"
 
+    __repr__ = short
+
     def __post_init__(self) -> None:
+        checks.numbers(directions=self.directions)
         rows = np.atleast_2d(np.asarray(self.directions, dtype=np.float64))
-        if rows.ndim != 2 or not np.allclose(rows @ rows.T, np.eye(len(rows)), rtol=0, atol=1e-10):
-            raise ValueError(f"directions must be orthonormal rows of shape (k, d), got shape {rows.shape}")
+        if rows.ndim != 2 or not np.isfinite(rows).all():
+            raise ValueError(f"directions must be finite of shape (k, d), got {checks.given(rows)}")
+        if not np.allclose(rows @ rows.T, np.eye(len(rows)), rtol=0, atol=1e-10):
+            raise ValueError(f"directions must be orthonormal rows, got scalar products {rows @ rows.T}")
         object.__setattr__(self, "directions", rows)
         _check_choice("link", self.link, LINKS)
         _check_choice("combine", self.combine, COMBINE)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Labels without noise at x of shape (n, d); shape (n,), float64."""
+        checks.numbers(x=x)
         x = np.asarray(x, dtype=np.float64)
         if x.ndim != 2 or x.shape[1] != self.directions.shape[1]:
             raise ValueError(f"x must have {self.directions.shape[1]} columns, got shape {x.shape}")
@@ -71,9 +79,7 @@ def random_teacher(
     One direction is $g/|g|$ with a Gaussian vector g; several come from orthonormalising Gaussian vectors in turn, so
     that the first ones do not depend on how many there are.
     """
-    for name, value in (("inputs", inputs), ("indices", indices)):
-        if not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{name} must be a positive integer, got {value!r}")
+    checks.integers(1, inputs=inputs, indices=indices)
     if indices > inputs:
         raise ValueError(f"indices must be at most inputs = {inputs}, got {indices}")
     basis, triangle = np.linalg.qr(rng.standard_normal((indices, inputs)).T)
@@ -86,6 +92,8 @@ class Sample(NamedTuple):
     x: np.ndarray
     y: np.ndarray
 
+    __repr__ = short
+
 
 class Split(NamedTuple):
     """Three independent samples of one teacher: for the first layer, for the ridge read-out (hold-out), and to test."""
@@ -93,6 +101,8 @@ class Split(NamedTuple):
     train: Sample
     probe: Sample
     test: Sample
+
+    __repr__ = short
 
 
 def sample(
@@ -111,8 +121,7 @@ def sample(
         inputs, errors: generators of x and $\xi$.
         dtype: float32 or float64; the sample in float32 is the rounded sample in float64.
     """
-    if not isinstance(n, int | np.integer) or n < 1:
-        raise ValueError(f"n must be a positive integer, got {n!r}")
+    checks.integers(1, n=n)
     _check_noise(noise)
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
@@ -134,8 +143,7 @@ def split(teacher: Teacher, n: int, *, seed: int | str, noise: float = 0.3, test
         streams = {what: stream("single_index", seed, name, what) for what in ("inputs", "errors")}
         return sample(teacher, size, noise=noise, dtype=dtype, **streams)
 
-    if not isinstance(test, int | np.integer) or test < 1:
-        raise ValueError(f"test must be a positive integer, got {test!r}")
+    checks.integers(1, test=test)
     return Split(part("train", n), part("probe", n), part("test", test))
 
 

@@ -13,7 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import integrate
 
+from shallow import checks
 from shallow.nets import TwoLayer
+from shallow.representation import short
 
 #: Variance of the label noise in the experiments of this chapter; the document's number is lost.
 NOISE = 0.09
@@ -25,12 +27,15 @@ class Sample(NamedTuple):
     x: np.ndarray
     y: np.ndarray
 
+    __repr__ = short
+
 
 def linear(beta: np.ndarray) -> TwoLayer:
     r"""The linear teacher $\langle\beta, x\rangle$ as two ReLU neurons; beta has shape (d,)."""
+    checks.numbers(beta=beta)
     beta = np.asarray(beta, dtype=np.float64)
     if beta.ndim != 1 or not beta.size or not np.isfinite(beta).all():
-        raise ValueError(f"beta must be a finite non-empty vector, got shape {beta.shape}")
+        raise ValueError(f"beta must be a finite non-empty vector, got {checks.given(beta)}")
     return TwoLayer(np.stack([beta, -beta]), np.zeros(2), np.array([1.0, -1.0]))
 
 
@@ -41,8 +46,7 @@ def first_axis(d: int) -> TwoLayer:
 
 def relu(rng: np.random.Generator, units: int, d: int) -> TwoLayer:
     r"""$\sum_{i \le k} a_i^* \sigma(\langle w_i^*, x\rangle)$, all parameters N(0, 1); w* first (Appendix A.3)."""
-    if not isinstance(units, int | np.integer) or units < 1:
-        raise ValueError(f"units must be a positive integer, got {units!r}")
+    checks.integers(1, units=units)
     W = rng.standard_normal((units, _dimension(d)))
     return TwoLayer(W, np.zeros(units), rng.standard_normal(units))
 
@@ -109,14 +113,12 @@ def whitened_margin(d: int, c: float) -> float:
 
 
 def _dimension(d: int) -> int:
-    if not isinstance(d, int | np.integer) or d < 1:
-        raise ValueError(f"d must be a positive integer, got {d!r}")
+    checks.integers(1, d=d)
     return d
 
 
 def _size(n: int) -> int:
-    if not isinstance(n, int | np.integer) or n < 1:
-        raise ValueError(f"n must be a positive integer, got {n!r}")
+    checks.integers(1, n=n)
     return n
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shallow import checks
 from shallow.nets import TwoLayer
 
 
@@ -61,10 +62,14 @@ def bundle(x: np.ndarray, y: np.ndarray, pattern: np.ndarray) -> tuple[np.ndarra
         The corner D with all indicators 0 at zeros, shape (d,), and the edges $y_k x_k / n$ of the z zeros, shape
         (z, d): $\mathfrak D_n(w) = \{D + \eta^\top E : \eta \in [0, 1]^z\}$.
     """
+    checks.numbers(pattern=pattern)
     x, y = sample(x, y)
     pattern = np.asarray(pattern)
     if pattern.shape != y.shape or not np.isin(pattern, (-1, 0, 1)).all():
-        raise ValueError(f"pattern must have shape {y.shape} and values -1, 0, 1, got shape {pattern.shape}")
+        raise ValueError(
+            f"pattern must have shape {y.shape} and values -1, 0, 1, "
+            f"got {checks.given(pattern, np.isin(pattern, (-1, 0, 1)))}"
+        )
     pushes = y[:, None] * x / len(y)
     return pushes[pattern > 0].sum(axis=0), pushes[pattern == 0]
 
@@ -101,6 +106,7 @@ def population_linear(covariance: np.ndarray, beta: np.ndarray) -> np.ndarray:
         covariance: $\Sigma = \mathbb E xx^\top$, shape (d, d), or its diagonal, shape (d,).
         beta: $\beta^*$, shape (d,).
     """
+    checks.numbers(covariance=covariance, beta=beta)
     covariance, beta = np.asarray(covariance, dtype=np.float64), np.asarray(beta, dtype=np.float64)
     if beta.ndim != 1 or covariance.shape not in (beta.shape, beta.shape * 2):
         raise ValueError(f"covariance must be (d,) or (d, d) for beta (d,), got {covariance.shape} and {beta.shape}")
@@ -109,17 +115,17 @@ def population_linear(covariance: np.ndarray, beta: np.ndarray) -> np.ndarray:
 
 def sample(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The sample as float64 arrays (n, d) and (n,); ValueError where they do not fit or are not finite."""
+    checks.numbers(x=x, y=y)
     x, y = np.ascontiguousarray(x, dtype=np.float64), np.ascontiguousarray(y, dtype=np.float64)
     if x.ndim != 2 or not x.size or y.shape != (len(x),):
         raise ValueError(f"x and y must have shapes (n, d) and (n,), not empty, got {x.shape} and {y.shape}")
-    for name, values in (("x", x), ("y", y)):
-        if not np.isfinite(values).all():
-            raise ValueError(f"{name} must be finite, got NaN or infinity")
+    checks.finite(x=x, y=y)
     return x, y
 
 
 def _directions(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    checks.numbers(w=w)
     x, w = np.asarray(x, dtype=np.float64), np.asarray(w, dtype=np.float64)
     if w.ndim == 0 or w.shape[-1] != x.shape[-1] or not np.isfinite(w).all():
-        raise ValueError(f"w must be finite with {x.shape[-1]} coordinates along its last axis, got shape {w.shape}")
+        raise ValueError(f"w must be finite with {x.shape[-1]} coordinates along its last axis, got {checks.given(w)}")
     return x, w

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
+from shallow import checks
 from shallow.nets import TwoLayer
+from shallow.representation import short
 
 #: The angular radius of a cluster, in radians.
 TOLERANCE = 0.05
@@ -38,6 +40,8 @@ class Clusters:
     masses: np.ndarray
     centres: np.ndarray
 
+    __repr__ = short
+
     @property
     def sizes(self) -> np.ndarray:
         """Number of neurons in each cluster, shape (K,)."""
@@ -55,11 +59,15 @@ class Clusters:
 
 def number_for(weights: np.ndarray, share: float = 0.99) -> int:
     """The least number of the non-negative weights (K,) whose sum is at least this share of the whole."""
+    checks.numbers(weights=weights)
     if not 0 < share <= 1:
         raise ValueError(f"share must lie in (0, 1], got {share}")
     weights = np.asarray(weights, dtype=float)
     if weights.ndim != 1 or not (np.isfinite(weights) & (weights >= 0)).all():
-        raise ValueError(f"weights must be a vector of finite numbers, not negative, got shape {weights.shape}")
+        raise ValueError(
+            "weights must be a vector of finite numbers, not negative, "
+            f"got {checks.given(weights, np.isfinite(weights) & (weights >= 0))}"
+        )
     cumulated = np.cumsum(np.sort(weights)[::-1])
     return int(np.sum(cumulated < share * cumulated[-1] * (1 - 1e-12))) + 1 if len(weights) else 0
 
@@ -99,6 +107,7 @@ def purity(groups: np.ndarray, others: np.ndarray, mass: np.ndarray) -> float:
             clusters split, with the two exchanged when clusters merge.
         mass: weight of each neuron, shape (m,): the late masses, or ones.
     """
+    checks.numbers(groups=groups, others=others, mass=mass)
     groups, others, mass = np.asarray(groups), np.asarray(others), np.asarray(mass, dtype=float)
     if not groups.shape == others.shape == mass.shape or groups.ndim != 1:
         raise ValueError(
@@ -108,7 +117,10 @@ def purity(groups: np.ndarray, others: np.ndarray, mass: np.ndarray) -> float:
         if labels.dtype.kind not in "iubf" or not np.isfinite(labels).all():
             raise ValueError(f"{name} must be numbers of groups, got {labels.dtype}")
     if not (np.isfinite(mass).all() and (mass >= 0).all() and mass.any()):
-        raise ValueError("mass must be finite, not negative and not all zero")
+        raise ValueError(
+            "mass must be finite, not negative and not all zero, "
+            f"got {checks.given(mass, np.isfinite(mass) & (mass >= 0) & mass.any())}"
+        )
     pairs, place = np.unique(np.stack([groups, others]), axis=1, return_inverse=True)
     shared = np.bincount(place, mass)
     first = np.flatnonzero(np.diff(pairs[0], prepend=pairs[0, 0] - 1))  # pairs are sorted by group

@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shallow import checks
 from shallow.geometry import alignment, circles
 from shallow.nets import TwoLayer
+from shallow.representation import short
 
 #: Widths of the band of points beside the hyperplane that decide where :func:`search` turns, in standard deviations.
 WINDOWS = (1.0, 0.3, 0.1, 0.03)
@@ -58,6 +60,8 @@ class Found(NamedTuple):
     value: float
     direction: np.ndarray
 
+    __repr__ = short
+
 
 def search(
     rng: np.random.Generator,
@@ -87,9 +91,7 @@ def search(
     x, y = alignment.sample(x, y)
     if x.shape[1] < 2:
         raise ValueError(f"x must have at least 2 columns, got {x.shape[1]}")
-    for name, number in (("starts", starts), ("sweeps", sweeps)):
-        if not isinstance(number, int | np.integer) or number < 1:
-            raise ValueError(f"{name} must be a positive integer, got {number!r}")
+    checks.integers(1, starts=starts, sweeps=sweeps)
     walk = _Walk(x, y, _checked(population, x.shape[1]), y @ x)
     first = rng.standard_normal((starts, x.shape[1]))
     found = [walk.climb(w / np.linalg.norm(w), range(min(sweeps, len(WINDOWS)))) for w in first]
@@ -199,7 +201,10 @@ def _checked(population: np.ndarray | TwoLayer, d: int) -> np.ndarray | TwoLayer
         if population.W.shape[1] != d:
             raise ValueError(f"population must have {d} inputs as x, got a teacher with {population.W.shape[1]}")
         return population
+    checks.numbers(population=population)
     population = np.asarray(population, dtype=np.float64)
     if population.shape != (d,) or not np.isfinite(population).all():
-        raise ValueError(f"population must be a finite vector of shape ({d},) or a teacher, got {population!r}")
+        raise ValueError(
+            f"population must be a finite vector of shape ({d},) or a teacher, got {checks.given(population)}"
+        )
     return population

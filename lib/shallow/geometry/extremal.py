@@ -22,7 +22,9 @@ import numba
 import numpy as np
 from scipy import optimize
 
+from shallow import checks
 from shallow.geometry import alignment
+from shallow.representation import short
 
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 
@@ -45,6 +47,8 @@ class Extremal:
     vectors: np.ndarray
     kinds: np.ndarray
     zeros: np.ndarray
+
+    __repr__ = short
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -150,10 +154,14 @@ def of_patterns(
         Vectors, kinds and numbers of zeros as in :class:`Extremal` and the patterns, of those that hold an extremal
         vector.  Where D = 0 it is not examined whether a direction has the pattern.
     """
+    checks.numbers(patterns=patterns)
     (x, y), patterns = alignment.sample(x, y), np.asarray(patterns)
     n, d = x.shape
     if patterns.ndim != 2 or patterns.shape[1] != n or not np.isin(patterns, (-1, 0, 1)).all():
-        raise ValueError(f"patterns must have shape (p, {n}) and values -1, 0, 1, got shape {patterns.shape}")
+        raise ValueError(
+            f"patterns must have shape (p, {n}) and values -1, 0, 1, "
+            f"got {checks.given(patterns, np.isin(patterns, (-1, 0, 1)))}"
+        )
     push = y[:, None] * x / n
     corners, zeros = (patterns > 0) @ push, (patterns == 0).sum(axis=1)
     sizes = np.linalg.norm(x, axis=1)

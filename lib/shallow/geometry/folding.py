@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from shallow import checks
+
 _ROWS = 32  # queries whose products with all points are held at a time
 
 
@@ -55,6 +57,7 @@ def match_fractions(
         points, point_labels: those of the training points, (n, p) and (n,), in random order so that ties favour no
             class.
     """
+    checks.numbers(labels=labels, point_labels=point_labels)
     labels, point_labels = np.asarray(labels), np.asarray(point_labels)
     for name, given, rows in (("labels", labels, queries), ("point_labels", point_labels, points)):
         if given.shape != (len(rows),):
@@ -75,10 +78,11 @@ def quotient(features: np.ndarray, reflections: np.ndarray, labels: np.ndarray) 
         reflections: of the same points in k other orthants, (k, n, p).
         labels: classes of the points, 0 or 1, shape (n,).
     """
+    checks.numbers(reflections=reflections, labels=labels)
     features, labels = _features("features", features), np.asarray(labels)
     reflections = np.asarray(reflections, dtype=np.float64)
     if reflections.ndim != 3 or reflections.shape[1:] != features.shape or not np.isfinite(reflections).all():
-        raise ValueError(f"reflections must be finite of shape (k, *{features.shape}), got {reflections.shape}")
+        raise ValueError(f"reflections must be finite of shape (k, *{features.shape}), got {checks.given(reflections)}")
     if labels.shape != features.shape[:1] or set(np.unique(labels)) != {0, 1}:
         raise ValueError(f"labels must be 0 and 1, both present, for {len(features)} points, got {np.unique(labels)}")
     moved = np.median(np.linalg.norm(reflections - features, axis=-1))
@@ -88,7 +92,8 @@ def quotient(features: np.ndarray, reflections: np.ndarray, labels: np.ndarray) 
 
 
 def _features(name: str, values: np.ndarray) -> np.ndarray:
+    checks.numbers(**{name: values})
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 2 or not np.isfinite(values).all():
-        raise ValueError(f"{name} must be a finite matrix, got shape {values.shape}")
+        raise ValueError(f"{name} must be a finite matrix, got {checks.given(values)}")
     return values

@@ -25,7 +25,9 @@ import numpy as np
 from scipy import special
 from scipy import stats as scipy_stats
 
+from shallow import checks
 from shallow.data import hidden_index
+from shallow.representation import short
 
 
 def cosines(W: np.ndarray, direction: np.ndarray, least: float = 0.0) -> np.ndarray:
@@ -34,10 +36,11 @@ def cosines(W: np.ndarray, direction: np.ndarray, least: float = 0.0) -> np.ndar
     Args:
         least: weights of this norm or less have no meaningful direction, and get NaN; those of norm 0 always do.
     """
+    checks.numbers(W=W, direction=direction)
     W, direction = np.asarray(W, dtype=np.float64), np.asarray(direction, dtype=np.float64)
     length = np.linalg.norm(direction)
     if direction.ndim != 1 or W.ndim < 1 or W.shape[-1] != len(direction) or not (np.isfinite(length) and length > 0):
-        raise ValueError(f"direction must be a vector for weights {W.shape}, not zero, got shape {direction.shape}")
+        raise ValueError(f"direction must be a vector for weights {W.shape}, not zero, got {checks.given(direction)}")
     if not least >= 0:
         raise ValueError(f"least must not be negative, got {least}")
     norms = np.linalg.norm(W, axis=-1)
@@ -50,11 +53,15 @@ def aligned(cosine: np.ndarray, threshold: float = 0.5) -> np.ndarray:
 
     NaN where no unit has a cosine.
     """
+    checks.numbers(cosine=cosine)
     cosine = np.asarray(cosine, dtype=np.float64)
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold must lie in (0, 1], got {threshold}")
     if cosine.ndim < 1 or (np.abs(cosine) > 1).any():
-        raise ValueError(f"cosine must be numbers in [-1, 1], or NaN, of shape (..., m), got shape {cosine.shape}")
+        raise ValueError(
+            "cosine must be numbers in [-1, 1], or NaN, of shape (..., m), "
+            f"got {checks.given(cosine, ~(np.abs(cosine) > 1))}"
+        )
     known = np.isfinite(cosine).sum(axis=-1)
     reached = (np.nan_to_num(cosine) >= threshold).sum(axis=-1)
     return np.divide(reached, known, out=np.full(np.shape(known), np.nan), where=known > 0)
@@ -68,8 +75,7 @@ class RandomCosine:
     """
 
     def __init__(self, dimension: int):
-        if not isinstance(dimension, int | np.integer) or dimension < 2:
-            raise ValueError(f"dimension must be an integer of at least 2, got {dimension!r}")
+        checks.integers(2, dimension=dimension)
         self.dimension = dimension
         self._square = scipy_stats.beta(0.5, (dimension - 1) / 2)
 
@@ -81,16 +87,17 @@ class RandomCosine:
 
     def above(self, threshold: float | np.ndarray) -> np.ndarray:
         """Probability that one random direction has a cosine above the threshold in [0, 1]."""
+        checks.numbers(threshold=threshold)
         if not ((np.asarray(threshold) >= 0) & (np.asarray(threshold) <= 1)).all():
             raise ValueError(f"threshold must lie in [0, 1], got {threshold}")
         return self._square.sf(np.square(threshold))
 
     def quantile(self, probability: float | np.ndarray, units: int = 1) -> np.ndarray:
         """Quantile of the largest cosine among independent units."""
+        checks.numbers(probability=probability)
         if not ((np.asarray(probability) >= 0) & (np.asarray(probability) <= 1)).all():
             raise ValueError(f"probability must lie in [0, 1], got {probability}")
-        if not isinstance(units, int | np.integer) or units < 1:
-            raise ValueError(f"units must be a positive integer, got {units!r}")
+        checks.integers(1, units=units)
         return np.sqrt(self._square.ppf(np.asarray(probability, dtype=np.float64) ** (1 / units)))
 
 
@@ -99,6 +106,8 @@ class Push(NamedTuple):
 
     weights: np.ndarray
     biases: np.ndarray
+
+    __repr__ = short
 
 
 def push(W: np.ndarray, b: np.ndarray, coefficients: np.ndarray, direction: np.ndarray, covariance: np.ndarray) -> Push:
@@ -114,6 +123,7 @@ def push(W: np.ndarray, b: np.ndarray, coefficients: np.ndarray, direction: np.n
 
     Cost: O(m (D^2 + K)).
     """
+    checks.numbers(W=W, b=b, coefficients=coefficients, direction=direction, covariance=covariance)
     W, b, c, e, sigma = (np.asarray(values, dtype=np.float64) for values in (W, b, coefficients, direction, covariance))
     if W.ndim != 2 or b.shape != W.shape[:1] or e.shape != W.shape[1:] or c.ndim != 1 or not len(c):
         raise ValueError(
@@ -122,6 +132,7 @@ def push(W: np.ndarray, b: np.ndarray, coefficients: np.ndarray, direction: np.n
         )
     if sigma.shape not in (e.shape, e.shape * 2):
         raise ValueError(f"covariance must have shape (D,) or (D, D) with D = {len(e)}, got {sigma.shape}")
+    checks.finite(W=W, direction=e, covariance=sigma)
     sigma = np.diag(sigma) if sigma.ndim == 1 else sigma
     seen = W @ sigma
     tau, omega = np.sqrt(e @ sigma @ e), np.sqrt(np.einsum("md,md->m", seen, W))

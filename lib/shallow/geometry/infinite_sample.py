@@ -16,8 +16,10 @@ import numba
 import numpy as np
 from scipy import optimize
 
+from shallow import checks
 from shallow.geometry import alignment
 from shallow.nets import TwoLayer
+from shallow.representation import short
 
 compiled = numba.njit(cache=True, nogil=True)
 
@@ -41,6 +43,8 @@ class Solutions:
     directions: np.ndarray
     vectors: np.ndarray
     indices: np.ndarray
+
+    __repr__ = short
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -90,11 +94,15 @@ def newton(teacher: TwoLayer, starts: np.ndarray) -> Solutions:
 
     Cost: about 20 steps of O(k d^2 + d^3) per start, 2 to 10 microseconds each start for d <= 5 and k <= 8.
     """
+    checks.numbers(starts=starts)
     _check(teacher)
     starts = np.ascontiguousarray(starts, dtype=np.float64)
     whole = starts.ndim == 2 and starts.shape[1] == teacher.W.shape[1] and np.isfinite(starts).all()
     if not whole or not np.linalg.norm(starts, axis=1).all():
-        raise ValueError(f"starts must be finite rows of length {teacher.W.shape[1]}, not zero, got {starts.shape}")
+        raise ValueError(
+            f"starts must be finite rows of length {teacher.W.shape[1]}, not zero, "
+            f"got {checks.given(starts, np.isfinite(starts) & starts.any(axis=-1, keepdims=True))}"
+        )
     return _described(teacher, _newton(starts, *_polar(teacher)))
 
 

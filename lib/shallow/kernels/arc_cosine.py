@@ -16,6 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shallow import checks
+from shallow.representation import short
+
 
 class Moments(NamedTuple):
     """Expectations for a normal pair: of the product of the activations, and that both are active."""
@@ -23,12 +26,15 @@ class Moments(NamedTuple):
     product: np.ndarray
     active: np.ndarray
 
+    __repr__ = short
+
 
 def moments(first: np.ndarray, covariance: np.ndarray, second: np.ndarray) -> Moments:
     """The two expectations for variances `first` and `second` and their covariance, arrays that broadcast.
 
     The angle comes with an absolute error of about 1e-8 where it is small.
     """
+    checks.numbers(first=first, covariance=covariance, second=second)
     norms = first * second
     sine = np.sqrt(np.maximum(norms - covariance**2, 0))
     angle = np.arctan2(sine, covariance)
@@ -59,9 +65,7 @@ def ntk(x: np.ndarray, z: np.ndarray | None = None, *, depth: int, width: int) -
     z = x if z is None else _inputs("z", z)
     if x.shape[1] != z.shape[1]:
         raise ValueError(f"z must have {x.shape[1]} columns like x, got shape {z.shape}")
-    for name, number in (("depth", depth), ("width", width)):
-        if not isinstance(number, int | np.integer) or number < 1:
-            raise ValueError(f"{name} must be a positive integer, got {number!r}")
+    checks.integers(1, depth=depth, width=width)
     products, kernel, fan_in = [(x**2).sum(axis=1)[:, None], x @ z.T, (z**2).sum(axis=1)], x @ z.T + 1, x.shape[1]
     for _ in range(depth):
         first, covariance, second = ((product + 1) / (3 * fan_in) for product in products)
@@ -72,7 +76,8 @@ def ntk(x: np.ndarray, z: np.ndarray | None = None, *, depth: int, width: int) -
 
 
 def _inputs(name: str, x: np.ndarray) -> np.ndarray:
+    checks.numbers(**{name: x})
     x = np.asarray(x, dtype=np.float64)
     if x.ndim != 2 or not x.size or not np.isfinite(x).all():
-        raise ValueError(f"{name} must be a finite matrix that is not empty, got shape {x.shape}")
+        raise ValueError(f"{name} must be a finite matrix that is not empty, got {checks.given(x)}")
     return x

@@ -20,12 +20,17 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from scipy import special
 
+from shallow import checks
+from shallow.representation import short
+
 
 class Energies(NamedTuple):
     r"""$E_l$ and $N_l$ for l = 0, ..., deg q, each (deg q + 1,); the energies sum to $\mathbb E\,q(\tau z)^2$."""
 
     energies: np.ndarray
     harmonics: np.ndarray
+
+    __repr__ = short
 
 
 def angular_energies(target: Polynomial, deviation: float, dimension: int) -> Energies:
@@ -39,10 +44,8 @@ def angular_energies(target: Polynomial, deviation: float, dimension: int) -> En
     Raises:
         ValueError: for a deviation or a dimension that is not allowed.
     """
-    if not isinstance(dimension, int | np.integer) or dimension < 2:
-        raise ValueError(f"dimension must be an integer of at least 2, got {dimension!r}")
-    if not (np.isfinite(deviation) and deviation > 0):
-        raise ValueError(f"deviation must be positive and finite, got {deviation}")
+    checks.integers(2, dimension=dimension)
+    checks.positive(deviation=deviation)
     degrees, power = np.arange(target.degree() + 1), (dimension - 3) / 2
     t, density = special.roots_jacobi(len(degrees), power, power)
     half_square, chi = special.roots_genlaguerre(len(degrees), dimension / 2 - 1)
@@ -61,8 +64,7 @@ def ceiling(target: Polynomial, deviation: float, dimension: int, points: int) -
 
     Arguments and errors as of :func:`angular_energies`.  Source: none; see the module.
     """
-    if not isinstance(points, int | np.integer) or points < 0:
-        raise ValueError(f"points must be an integer, not negative, got {points!r}")
+    checks.integers(0, points=points)
     energies, harmonics = angular_energies(target, deviation, dimension)
     left, out_of_reach = points + 1.0, 0.0
     for l in np.argsort(-energies / harmonics):

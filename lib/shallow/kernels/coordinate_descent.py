@@ -19,7 +19,9 @@ import numba
 import numpy as np
 from scipy import linalg
 
-from shallow.kernels.machines import Convergence, Machine, check_positive, checked_targets, relative_gap
+from shallow import checks
+from shallow.kernels.machines import Convergence, Machine, checked_targets, relative_gap
+from shallow.representation import short
 
 # Sums of products may be taken in any order: four times the speed.
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
@@ -37,10 +39,13 @@ class Reduced(NamedTuple):
     features: np.ndarray
     pivots: np.ndarray
 
+    __repr__ = short
+
     def coefficients(self, weights: np.ndarray) -> np.ndarray:
         r"""c with $w \cdot z(x) = \sum_k c_k K(x, x_{\text{pivot } k})$ at any point x; weights w of shape (r,)."""
+        checks.numbers(weights=weights)
         if np.shape(weights) != self.pivots.shape or not np.isfinite(weights).all():
-            raise ValueError(f"weights must be finite of shape {self.pivots.shape}, got shape {np.shape(weights)}")
+            raise ValueError(f"weights must be finite of shape {self.pivots.shape}, got {checks.given(weights)}")
         return linalg.solve_triangular(self.features[self.pivots], weights, trans="T", lower=True)
 
 
@@ -53,9 +58,10 @@ def reduced(kernel: np.ndarray, tolerance: float) -> Reduced:
     Raises ValueError for a kernel that is no finite square matrix, or a tolerance that leaves no feature.
     Cost: O(n^2 r), and the memory of three kernels besides the given one.
     """
+    checks.numbers(kernel=kernel)
     kernel = np.asarray(kernel, dtype=np.float64)
     if kernel.ndim != 2 or len(kernel) != kernel.shape[1] or not np.isfinite(kernel).all():
-        raise ValueError(f"kernel must be a finite square matrix, got shape {kernel.shape}")
+        raise ValueError(f"kernel must be a finite square matrix, got {checks.given(kernel)}")
     if not 0 < tolerance < kernel.diagonal().max(initial=0):
         raise ValueError(f"tolerance must be positive and below the diagonal of the kernel, got {tolerance}")
     # With numbers whose squares are not normal a processor takes a hundred times as long.
@@ -92,9 +98,10 @@ def squared_hinge(
 
     Cost: O(n r) per pass; points with $\alpha_i = 0$ and a gradient that keeps them there are left out.
     """
+    checks.numbers(points=points, passes=passes)
     z = points.features.astype(np.float32)
     y = checked_targets(y, len(z), C, labels=True)
-    check_positive(tolerance=tolerance)
+    checks.positive(tolerance=tolerance)
     limits = list(passes)
     whole = limits and all(isinstance(limit, int | np.integer) for limit in limits)
     if not whole or limits[0] < 1 or limits != sorted(set(limits)):

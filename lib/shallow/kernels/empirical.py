@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shallow import checks
 from shallow.nets import ALL, TwoLayer
+from shallow.representation import short
 
 _CHUNK = 4096  # neurons at a time, so that activations stay small
 
@@ -23,12 +25,15 @@ class Blocks(NamedTuple):
     weights: np.ndarray
     biases: np.ndarray
 
+    __repr__ = short
+
 
 def _inputs(name: str, x: np.ndarray, network: TwoLayer) -> np.ndarray:
+    checks.numbers(**{name: x})
     x = np.asarray(x, dtype=np.float64)
     x = x[:, None] if x.ndim == 1 else x
     if x.ndim != 2 or x.shape[1] != network.W.shape[1] or not np.isfinite(x).all():
-        raise ValueError(f"{name} must be finite of shape (n, {network.W.shape[1]}), got shape {x.shape}")
+        raise ValueError(f"{name} must be finite of shape (n, {network.W.shape[1]}), got {checks.given(x)}")
     return x
 
 
@@ -92,6 +97,7 @@ def ntk(
     With all rates 1 it is the plain kernel; with ``nets.ANTISYMMETRIC`` the kernel of the antisymmetric network from
     its folded form.
     """
+    checks.numbers(rates=rates)
     if len(rates) != 3 or not all(np.isfinite(rate) and rate >= 0 for rate in rates):
         raise ValueError(f"rates must be three non-negative numbers for (v, W, b), got {rates}")
     return sum(rate * block for rate, block in zip(rates, blocks(network, x, z), strict=True))
@@ -104,12 +110,16 @@ def conjugate(network: TwoLayer, x: np.ndarray, z: np.ndarray | None = None) -> 
 
 def alignment(first: np.ndarray, second: np.ndarray) -> float:
     r"""Cosine $\langle K, K' \rangle / (\|K\| \|K'\|)$ of two kernel matrices of the same shape, in [-1, 1]."""
+    checks.numbers(first=first, second=second)
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if first.shape != second.shape:
         raise ValueError(f"first and second must have one shape, got {first.shape} and {second.shape}")
     norms = np.linalg.norm(first) * np.linalg.norm(second)
     if not (np.isfinite(norms) and norms > 0):
-        raise ValueError("first and second must be finite and not zero")
+        raise ValueError(
+            "first and second must be finite and not zero, "
+            f"got norms {np.linalg.norm(first)} and {np.linalg.norm(second)}"
+        )
     return float((first * second).sum() / norms)
 
 
@@ -118,21 +128,23 @@ def target_alignment(kernel: np.ndarray, y: np.ndarray) -> float:
 
     For a positive semidefinite kernel in [0, 1]; 1 where the centred kernel has the rank-one form of the labels.
     """
+    checks.numbers(kernel=kernel, y=y)
     kernel, y = np.asarray(kernel, dtype=float), np.asarray(y, dtype=float)
     if y.ndim != 1 or kernel.shape != y.shape * 2:
         raise ValueError(f"kernel and y must have shapes (n, n) and (n,), got {kernel.shape} and {y.shape}")
     centred, labels = without(kernel, np.ones((len(y), 1))), y - y.mean()
     for whole, left in ((kernel, centred), (y, labels)):
         if not (np.isfinite(whole).all() and np.linalg.norm(left) > 1e-12 * np.linalg.norm(whole)):
-            raise ValueError("kernel and y must be finite and not constant")
+            raise ValueError(f"kernel and y must be finite and not constant, got {checks.given(whole)}")
     return float(labels @ centred @ labels / (np.linalg.norm(centred) * (labels @ labels)))
 
 
 def effective_rank(kernel: np.ndarray) -> float:
     r"""Participation ratio $(\mathrm{tr} K)^2 / \|K\|_F^2$ of the eigenvalues of a symmetric kernel, from 1 to n."""
+    checks.numbers(kernel=kernel)
     kernel = np.asarray(kernel, dtype=float)
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not (np.isfinite(kernel).all() and kernel.any()):
-        raise ValueError(f"kernel must be a finite square matrix, not zero, got shape {kernel.shape}")
+        raise ValueError(f"kernel must be a finite square matrix, not zero, got {checks.given(kernel)}")
     return float(np.trace(kernel) ** 2 / np.sum(kernel**2))
 
 
@@ -141,6 +153,7 @@ def subspace_alignment(first: np.ndarray, second: np.ndarray) -> float:
 
     Two random subspaces have k/n on average.
     """
+    checks.numbers(first=first, second=second)
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if first.ndim != 2 or first.shape != second.shape:
         raise ValueError(f"first and second must be matrices of one shape, got {first.shape} and {second.shape}")
@@ -149,6 +162,7 @@ def subspace_alignment(first: np.ndarray, second: np.ndarray) -> float:
 
 def without(kernel: np.ndarray, functions: np.ndarray) -> np.ndarray:
     r"""What K is beyond the span of the columns of `functions`, (n, k): $P K P$ with P projecting orthogonally."""
+    checks.numbers(kernel=kernel, functions=functions)
     basis = np.linalg.qr(np.asarray(functions, dtype=float))[0]
     rows = kernel - basis @ (basis.T @ kernel)
     return rows - (rows @ basis) @ basis.T
@@ -159,10 +173,15 @@ def eigenbasis(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     The sign of each vector is fixed so that its first entry that is not negligible is positive.  Cost: O(n^3).
     """
+    checks.numbers(kernel=kernel)
     kernel = np.asarray(kernel, dtype=float)
     square = kernel.ndim == 2 and kernel.shape[0] == kernel.shape[1] > 0 and np.isfinite(kernel).all()
-    if not square or np.abs(kernel - kernel.T).max() > 1e-10 * np.abs(kernel).max():
-        raise ValueError(f"kernel must be a finite symmetric matrix, got shape {kernel.shape}")
+    if not square:
+        raise ValueError(f"kernel must be a finite square matrix, got {checks.given(kernel)}")
+    if np.abs(kernel - kernel.T).max() > 1e-10 * np.abs(kernel).max():
+        raise ValueError(
+            f"kernel must be symmetric, got entries that differ by {np.abs(kernel - kernel.T).max()} from their mirrors"
+        )
     values, vectors = np.linalg.eigh(kernel)
     values, vectors = values[::-1], vectors[:, ::-1]
     first = np.argmax(np.abs(vectors) > 1e-6, axis=0)
@@ -171,23 +190,28 @@ def eigenbasis(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def energy(values: np.ndarray) -> np.ndarray:
     r"""Cumulative share of the trace $E(k) = \sum_{i \le k} \lambda_i / \sum_i \lambda_i$ of descending values (n,)."""
+    checks.numbers(values=values)
     values = np.asarray(values, dtype=float)
-    if values.ndim != 1 or not len(values) or (np.diff(values) > 0).any() or values.sum() <= 0:
-        raise ValueError(f"values must be a descending vector with a positive sum, got shape {values.shape}")
+    if values.ndim != 1 or not len(values):
+        raise ValueError(f"values must be a vector that is not empty, got shape {values.shape}")
+    if (np.diff(values) > 0).any() or values.sum() <= 0:
+        raise ValueError(
+            "values must descend and have a positive sum, "
+            f"got {checks.given(values, np.diff(values, prepend=np.inf) <= 0)} and sum {values.sum()}"
+        )
     return np.cumsum(values) / values.sum()
 
 
 def modes_for(values: np.ndarray, threshold: float = 0.95) -> int:
     r"""Smallest k with $E(k) \ge$ threshold (Bowman 2025, Section 5); a shortfall of 1e-12 counts as reached."""
+    checks.numbers(values=values)
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold must lie in (0, 1], got {threshold}")
-    if not np.isfinite(values).all():
-        raise ValueError("values must be finite, got others")
+    checks.finite(values=values)
     return int(np.argmax(energy(values) >= threshold - 1e-12)) + 1
 
 
 def mode_rule(values: np.ndarray, threshold: float = 0.95, at_least: int = 5) -> int:
     r"""The document's number of modes $K = \max(5, \min\{k : E(k) \ge 0.95\})$."""
-    if not isinstance(at_least, int | np.integer) or at_least < 1:
-        raise ValueError(f"at_least must be a positive integer, got {at_least!r}")
+    checks.integers(1, at_least=at_least)
     return max(at_least, modes_for(values, threshold))

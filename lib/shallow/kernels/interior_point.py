@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from shallow.kernels.machines import Convergence, Machine, check_positive, check_whole, checked, relative_gap
+from shallow import checks
+from shallow.kernels.machines import Convergence, Machine, checked, relative_gap
 
 _TO_THE_BOUNDARY = 0.995
 _SIGNS = np.array([[-1.0], [1.0]])
@@ -39,8 +40,8 @@ def absolute_error(
     Cost: $n^3/3$ operations per system, 5 to 15 systems; memory for two more matrices.
     """
     kernel, y = checked(kernel, y, C, labels=False)
-    check_positive(tolerance=tolerance)
-    check_whole(max_iter=max_iter)
+    checks.positive(tolerance=tolerance)
+    checks.integers(1, max_iter=max_iter)
     Q, beta = kernel + 1, np.zeros(len(y))
     room = np.full((2, len(y)), float(C))  # C - beta and C + beta
     multipliers = np.full((2, len(y)), np.abs(y).mean() or 1.0)  # of both bounds; y - f is their difference in the end

@@ -20,6 +20,8 @@ from itertools import pairwise
 import numpy as np
 import torch
 
+from shallow import checks
+
 OUTPUTS = ("logit", "probability")
 Array = np.ndarray | torch.Tensor
 Factors = list[tuple[torch.Tensor, torch.Tensor]]
@@ -55,6 +57,7 @@ def ntk(
     Source: the document's Section 2.  Cost: $\sum_l 2 n n' (m_l + m_{l-1})$ operations in matrix products, half of
     them if z is x; memory for the result, the activations of all points and a few blocks.
     """
+    checks.numbers(trainable=trainable)
     left = _factors(weights, biases, x, "x", output, trainable, dtype, device)
     right = left if z is None else _factors(weights, biases, z, "z", output, trainable, dtype, device)
     shape = (len(left[0][0]), len(right[0][0]))
@@ -181,6 +184,7 @@ def _checked(
     device: str | torch.device,
 ) -> tuple[list[torch.Tensor], list[torch.Tensor], torch.Tensor]:
     """Network and inputs as tensors of the type, on the device."""
+    checks.numbers(weights=weights, biases=biases, **{name: x})
     if dtype not in (torch.float32, torch.float64):
         raise ValueError(f"dtype must be torch.float32 or torch.float64, got {dtype}")
     given = [[torch.as_tensor(array).detach() for array in arrays] for arrays in (weights, biases, [x])]
@@ -200,5 +204,5 @@ def _checked(
             f"with one output, got {shapes[0]} and {shapes[1]}"
         )
     if x.ndim != 2 or x.shape[1] != shapes[0][0][1] or not x.isfinite().all():
-        raise ValueError(f"{name} must be finite of shape (n, {shapes[0][0][1]}), got {tuple(x.shape)}")
+        raise ValueError(f"{name} must be finite of shape (n, {shapes[0][0][1]}), got {checks.given(x.cpu())}")
     return weights, biases, x

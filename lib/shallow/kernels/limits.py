@@ -14,6 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
+from shallow import checks
+from shallow.representation import short
+
 
 class Parts(NamedTuple):
     r"""The two parts of $\mathbb E K = m C + D$, each of shape (n, n'): from v, and from W and b together."""
@@ -21,18 +24,23 @@ class Parts(NamedTuple):
     output: np.ndarray
     hidden: np.ndarray
 
+    __repr__ = short
+
     def at(self, width: int) -> np.ndarray:
         """The expected kernel m C + D of a network of that width."""
-        if not isinstance(width, int | np.integer) or width < 1:
-            raise ValueError(f"width must be a positive integer, got {width!r}")
+        checks.integers(1, width=width)
         return width * self.output + self.hidden
 
 
 def _pair(x: np.ndarray, z: np.ndarray | None, largest: float) -> tuple[np.ndarray, np.ndarray]:
+    checks.numbers(x=x, z=z)
     z = x if z is None else z
     for name, points in (("x", x), ("z", z)):
         if np.ndim(points) != 1 or not (np.abs(points) <= largest).all() or not np.isfinite(points).all():
-            raise ValueError(f"{name} must be a finite vector with |{name}| <= {largest}, got shape {np.shape(points)}")
+            raise ValueError(
+                f"{name} must be a finite vector with |{name}| <= {largest}, "
+                f"got {checks.given(points, np.isfinite(points) & (np.abs(points) <= largest))}"
+            )
     return np.asarray(x, dtype=float)[:, None], np.asarray(z, dtype=float)[None, :]
 
 
@@ -71,6 +79,8 @@ class Spectrum(NamedTuple):
     nodes: np.ndarray
     weights: np.ndarray
 
+    __repr__ = short
+
 
 def spectrum(
     kernel: Callable[[np.ndarray], np.ndarray], count: int, *, low: float = -0.5, high: float = 0.5, nodes: int = 400
@@ -104,8 +114,7 @@ def beam_eigenvalues(count: int) -> np.ndarray:
     The spectrum on an interval of length one of :func:`uniform`'s C beyond the affine functions, where it is the
     inverse of $8\,d^4/dx^4$ with free ends: the modes of a vibrating beam.  They sum to 1/3360.
     """
-    if not isinstance(count, int | np.integer) or count < 1:
-        raise ValueError(f"count must be a positive integer, got {count!r}")
+    checks.integers(1, count=count)
     middles = (np.arange(1, count + 1) + 0.5) * np.pi
     roots = [brentq(_free_ends, middle - 0.5, middle + 0.5, xtol=1e-14) for middle in middles]
     return 1 / (8 * np.array(roots) ** 4)

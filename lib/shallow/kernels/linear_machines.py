@@ -11,11 +11,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.svm import LinearSVC, LinearSVR
 
+from shallow import checks
 from shallow.kernels.machines import (
     Convergence,
     Machine,
-    check_positive,
-    check_whole,
     checked_targets,
     fit_quietly,
     relative_gap,
@@ -93,9 +92,10 @@ def _seed(rng: np.random.Generator) -> int:
 def _checked(
     features: np.ndarray, y: np.ndarray, C: float, tolerance: float, max_iter: int, *, labels: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    check_positive(tolerance=tolerance)
-    check_whole(max_iter=max_iter)
+    checks.numbers(features=features, y=y)
+    checks.positive(tolerance=tolerance)
+    checks.integers(1, max_iter=max_iter)
     features = np.asarray(features, dtype=np.float64)
     if features.ndim != 2 or not features.size or not np.isfinite(features).all():
-        raise ValueError(f"features must be a finite matrix that is not empty, got shape {features.shape}")
+        raise ValueError(f"features must be a finite matrix that is not empty, got {checks.given(features)}")
     return features, checked_targets(y, len(features), C, labels=labels)

@@ -27,6 +27,9 @@ from scipy import linalg, optimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
+from shallow import checks
+from shallow.representation import short
+
 INTERCEPTS = ("free", "penalised")
 
 
@@ -63,8 +66,11 @@ class Machine:
     intercept: float
     convergence: Convergence
 
+    __repr__ = short
+
     def values(self, kernel: np.ndarray) -> np.ndarray:
         """f at n' points from K of these with the n points of the fit, or from their features, (n', n); shape (n',)."""
+        checks.numbers(kernel=kernel)
         return kernel @ self.coefficients + self.intercept
 
 
@@ -101,12 +107,13 @@ def squared_hinge_path(
 
     Cost: $|S|^3/3$ operations per system, a few systems for each C.
     """
+    checks.numbers(penalties=penalties)
     ascending = len(penalties) and np.isfinite(penalties).all() and (np.diff(penalties) > 0).all()
     if not ascending or not penalties[0] > 0:
         raise ValueError(f"penalties must be positive, finite and ascending, got {list(penalties)}")
     kernel, y = checked(kernel, y, penalties[0], labels=True)
-    check_positive(tolerance=tolerance)
-    check_whole(max_iter=max_iter)
+    checks.positive(tolerance=tolerance)
+    checks.integers(1, max_iter=max_iter)
     beta, slack = np.zeros(len(y)), np.ones(len(y))  # slack = 1 - y f, kept because f would lose it for large C
     iterations, found = 0, []
     for C in penalties:
@@ -172,7 +179,7 @@ def hinge(
 ) -> Machine:
     """Classifier with hinge loss by scikit-learn's SVC; the arguments of :func:`epsilon_insensitive`, y of -1 and 1."""
     kernel, y = checked(kernel, y, C, labels=True)
-    check_positive(tolerance=tolerance)
+    checks.positive(tolerance=tolerance)
     solver = SVC(kernel="precomputed", C=C, tol=tolerance, max_iter=max_iter)
     return _by_libsvm(solver, kernel, y, intercept, lambda f: np.maximum(0, 1 - y * f))
 
@@ -207,7 +214,7 @@ def epsilon_insensitive(
     kernel, y = checked(kernel, y, C, labels=False)
     if not (np.isfinite(epsilon) and epsilon >= 0):
         raise ValueError(f"epsilon must be finite and not negative, got {epsilon}")
-    check_positive(tolerance=tolerance)
+    checks.positive(tolerance=tolerance)
     solver = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=tolerance, max_iter=max_iter)
     return _by_libsvm(solver, kernel, y, intercept, lambda f: np.maximum(0, np.abs(y - f) - epsilon), epsilon)
 
@@ -248,34 +255,22 @@ def relative_gap(objective: float, dual: float) -> float:
     return 0.0 if objective <= 0 else float((objective - dual) / objective)
 
 
-def check_positive(**numbers: float) -> None:
-    """ValueError that names the first number that is not positive and finite."""
-    for name, number in numbers.items():
-        if not (np.isfinite(number) and number > 0):
-            raise ValueError(f"{name} must be positive and finite, got {number}")
-
-
-def check_whole(**numbers: int) -> None:
-    """ValueError that names the first number that is no positive integer."""
-    for name, number in numbers.items():
-        if not isinstance(number, int | np.integer) or number < 1:
-            raise ValueError(f"{name} must be a positive integer, got {number!r}")
-
-
 def checked(kernel: np.ndarray, y: np.ndarray, C: float, *, labels: bool) -> tuple[np.ndarray, np.ndarray]:
     """Kernel (n, n) and targets (n,) in float64; ValueError for what is no problem of a machine."""
+    checks.numbers(kernel=kernel, y=y)
     kernel = np.asarray(kernel, dtype=np.float64)
     if kernel.ndim != 2 or len(kernel) != kernel.shape[1] or not len(kernel) or not np.isfinite(kernel).all():
-        raise ValueError(f"kernel must be a finite square matrix, got shape {kernel.shape}")
+        raise ValueError(f"kernel must be a finite square matrix, got {checks.given(kernel)}")
     return kernel, checked_targets(y, len(kernel), C, labels=labels)
 
 
 def checked_targets(y: np.ndarray, n: int, C: float, *, labels: bool) -> np.ndarray:
     """Targets of n points in float64; ValueError unless finite, with `labels` both -1 and 1, and C positive."""
+    checks.numbers(y=y)
     y = np.asarray(y, dtype=np.float64)
     if y.shape != (n,) or not np.isfinite(y).all():
-        raise ValueError(f"y must be finite of shape ({n},), got shape {y.shape}")
+        raise ValueError(f"y must be finite of shape ({n},), got {checks.given(y)}")
     if labels and not np.array_equal(np.unique(y), [-1, 1]):
         raise ValueError(f"y must hold both labels -1 and 1 and nothing else, got {np.unique(y)[:5]}")
-    check_positive(C=C)
+    checks.positive(C=C)
     return y

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shallow import checks
 from shallow.kernels import empirical
 
 
@@ -27,11 +28,12 @@ class RidgePath:
     """
 
     def __init__(self, kernel: np.ndarray, y: np.ndarray):
+        checks.numbers(y=y)
         values, self._vectors = empirical.eigenbasis(kernel)
         self._values = np.maximum(values, 0)
         y = np.asarray(y, dtype=float)
         if y.shape != values.shape or not np.isfinite(y).all():
-            raise ValueError(f"y must be finite of shape {values.shape}, got shape {y.shape}")
+            raise ValueError(f"y must be finite of shape {values.shape}, got {checks.given(y)}")
         self._rotated = self._vectors.T @ y
 
     def coefficients(self, penalties: np.ndarray) -> np.ndarray:
@@ -40,6 +42,7 @@ class RidgePath:
 
     def values(self, kernel: np.ndarray, penalties: np.ndarray) -> np.ndarray:
         """f at n' points from K of these with the n points of the fit, shape (n', n); shape (n', R)."""
+        checks.numbers(kernel=kernel)
         return kernel @ self.coefficients(penalties)
 
     def leave_one_out(self, penalties: np.ndarray) -> np.ndarray:
@@ -48,6 +51,7 @@ class RidgePath:
 
     def _shrinkage(self, penalties: np.ndarray) -> np.ndarray:
         """Eigenvalues of the inverse of K + mu I, shape (n, R)."""
+        checks.numbers(penalties=penalties)
         penalties = np.asarray(penalties, dtype=float)
         if penalties.ndim != 1 or not np.isfinite(penalties).all() or not (penalties > 0).all():
             raise ValueError(f"penalties must be a vector of positive finite numbers, got {penalties}")

@@ -20,7 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
-from shallow.kernels.machines import Machine, check_whole
+from shallow import checks
+from shallow.kernels.machines import Machine
+from shallow.representation import short
 
 Split = tuple[np.ndarray, np.ndarray]
 Fit = Callable[[np.ndarray, np.ndarray, float], Machine]
@@ -28,9 +30,9 @@ Fit = Callable[[np.ndarray, np.ndarray, float], Machine]
 
 def misclassified(values: np.ndarray, y: np.ndarray) -> float:
     """Share of the labels -1 and 1 whose sign is not that of f; zero has the sign of -1, as in scikit-learn."""
+    checks.numbers(values=values, y=y)
     values, y = _compared(np.asarray(values, dtype=float), np.asarray(y, dtype=float))
-    if not (np.isfinite(values).all() and np.isfinite(y).all()):
-        raise ValueError("values and y must be finite, got NaN or infinity")
+    checks.finite(values=values, y=y)
     return float(np.mean((values > 0) != (y > 0)))
 
 
@@ -41,6 +43,7 @@ def mean_square(values: np.ndarray, y: np.ndarray) -> float:
 
 
 def _compared(values: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    checks.numbers(values=values, y=y)
     values, y = np.asarray(values), np.asarray(y)
     if values.ndim != 1 or not values.size or values.shape != y.shape:
         raise ValueError(f"values and y must be vectors of one length, got shapes {values.shape} and {y.shape}")
@@ -49,7 +52,7 @@ def _compared(values: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 def folds(rng: np.random.Generator, n: int, count: int) -> list[Split]:
     """`count` pairs of indices (fitted, held out) of n points in random order, each held out once."""
-    check_whole(n=n, count=count)
+    checks.integers(1, n=n, count=count)
     if not 2 <= count <= n:
         raise ValueError(f"count must lie between 2 and the number of points {n}, got {count}")
     parts = np.array_split(rng.permutation(n), count)
@@ -73,6 +76,8 @@ class Path:
     iterations: np.ndarray
     stopped: np.ndarray
     gaps: np.ndarray
+
+    __repr__ = short
 
     @property
     def best(self) -> float:
@@ -99,6 +104,7 @@ def path(
         fit: (K, y, C) -> machine, from :mod:`shallow.kernels.machines`, with its other options bound.
         error: :func:`misclassified` or :func:`mean_square`.
     """
+    checks.numbers(kernel=kernel, y=y, penalties=penalties, splits=splits)
     y = np.asarray(y)
     if np.shape(kernel) != (len(y), len(y)):
         raise ValueError(f"kernel must have shape {(len(y), len(y))} like y, got {np.shape(kernel)}")
@@ -133,14 +139,16 @@ def rbf_paths(
 
     A gamma may be "scale" or "auto" as in scikit-learn, by the variance of all points given.
     """
+    checks.numbers(x=x, gammas=[gamma for gamma in gammas if not isinstance(gamma, str)])
     return {g: path(rbf_kernel(x, gamma=gamma_value(x, g)), y, penalties, splits, fit=fit, error=error) for g in gammas}
 
 
 def gamma_value(x: np.ndarray, gamma: float | str) -> float:
     """The number behind gamma: "auto" is 1/d, "scale" is 1/(d times the variance of all entries of x)."""
+    checks.numbers(x=x)
     x = np.asarray(x)
     if x.ndim != 2 or not x.size or x.dtype.kind not in "biuf" or not np.isfinite(x).all():
-        raise ValueError(f"x must be a finite matrix that is not empty, got shape {x.shape}")
+        raise ValueError(f"x must be a finite matrix that is not empty, got {checks.given(x)}")
     if gamma in ("auto", "scale"):
         return 1 / (x.shape[1] * (x.var() if gamma == "scale" else 1.0))
     if isinstance(gamma, str) or not (np.isfinite(gamma) and gamma > 0):
@@ -156,11 +164,13 @@ def best(paths: Mapping[float | str, Path]) -> tuple[float | str, float]:
 
 def unit_trace(kernel: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
     """K divided by the mean of the diagonal K(x, x) of the points of the fit, shape (n,)."""
+    checks.numbers(kernel=kernel)
     return kernel / _diagonal("diagonal", diagonal).mean()
 
 
 def cosine(kernel: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     r"""$K(x, z) / \sqrt{K(x, x) K(z, z)}$ with the diagonals of both sets of points, shapes (n,) and (n',)."""
+    checks.numbers(kernel=kernel)
     roots = np.sqrt(_diagonal("left", left))[:, None] * np.sqrt(_diagonal("right", right))
     if kernel.shape != roots.shape:
         raise ValueError(f"kernel must have shape {roots.shape} like left and right, got {kernel.shape}")
@@ -168,6 +178,10 @@ def cosine(kernel: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarra
 
 
 def _diagonal(name: str, values: np.ndarray) -> np.ndarray:
+    checks.numbers(**{name: values})
     if np.ndim(values) != 1 or not np.isfinite(values).all() or not (np.asarray(values) > 0).all():
-        raise ValueError(f"{name} must be a vector of positive finite numbers, got shape {np.shape(values)}")
+        raise ValueError(
+            f"{name} must be a vector of positive finite numbers, "
+            f"got {checks.given(values, np.isfinite(values) & (np.asarray(values) > 0))}"
+        )
     return np.asarray(values, dtype=float)

@@ -17,6 +17,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from shallow import checks
+
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -49,11 +51,11 @@ def gaussian(x: np.ndarray, z: np.ndarray, gamma: float) -> np.ndarray:
 
     Cost: 2 D n n' exponentials instead of $2^D n n'$.
     """
+    checks.numbers(x=x, z=z)
     x, z = np.asarray(x, dtype=np.float64), np.asarray(z, dtype=np.float64)
     if x.ndim != 2 or z.ndim != 2 or x.shape[1] != z.shape[1]:
         raise ValueError(f"x and z must be matrices with equally many columns, got shapes {x.shape} and {z.shape}")
-    if not (np.isfinite(gamma) and gamma > 0):
-        raise ValueError(f"gamma must be positive and finite, got {gamma}")
+    checks.positive(gamma=gamma)
     product = np.ones((len(x), len(z)))
     for left, right in zip(x.T, z.T, strict=True):
         near = np.exp(-gamma * np.subtract.outer(left, right) ** 2)
@@ -99,9 +101,10 @@ def joint_defect(kernel: Kernel, x: np.ndarray, flips: np.ndarray) -> float:
 
 def _group(flips: np.ndarray) -> np.ndarray:
     """The flips, once they are seen to be distinct and closed under products."""
+    checks.numbers(flips=flips)
     flips = np.asarray(flips, dtype=np.float64)
     if flips.ndim != 2 or not flips.size or not np.isin(flips, (-1, 1)).all():
-        raise ValueError(f"flips must be a matrix of -1 and 1, got shape {flips.shape}")
+        raise ValueError(f"flips must be a matrix of -1 and 1, got {checks.given(flips, np.isin(flips, (-1, 1)))}")
     codes = (flips < 0) @ (1 << np.arange(flips.shape[1]))  # the product of two flips is the exclusive or
     if len(np.unique(codes)) < len(flips) or not np.isin(codes[:, None] ^ codes, codes).all():
         raise ValueError(f"flips must be distinct rows closed under products, got {len(flips)} rows that are not")
@@ -109,6 +112,7 @@ def _group(flips: np.ndarray) -> np.ndarray:
 
 
 def _points(name: str, x: np.ndarray, flips: np.ndarray) -> np.ndarray:
+    checks.numbers(**{name: x})
     x = np.asarray(x, dtype=np.float64)
     if x.ndim != 2 or x.shape[1] != flips.shape[1]:
         raise ValueError(f"{name} must have shape (n, {flips.shape[1]}), got {x.shape}")

@@ -24,8 +24,10 @@ import numpy as np
 import torch
 from scipy import fft
 
+from shallow import checks
 from shallow.data.nlgp import Process, ring_distance
 from shallow.receptive.fields import opposite
+from shallow.representation import short
 
 #: Modes in which a class has less than this part of its largest eigenvalue are left out of the extremes.
 CUT = 1e-6
@@ -37,6 +39,7 @@ _BLOCK = 2**15  # numbers of one class at a time, so that they stay in the cache
 
 def at_a_point(ratio: np.ndarray) -> np.ndarray:
     r"""(9) for Gaussian data, $\frac2\pi \arctan\sqrt R$, from the variance ratio $R \ge 0$; `inf` gives 1."""
+    checks.numbers(ratio=ratio)
     return 2 / np.pi * np.arctan(np.sqrt(ratio))
 
 
@@ -68,10 +71,11 @@ def variance_ratio(W: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.n
     Returns:
         Ratios of shape (...), of the covariances in use; what (9) knows if the data are Gaussian.
     """
+    checks.numbers(W=W)
     first, second = _check_spectra(first, second)
     W = np.asarray(W, dtype=np.float64)
     if W.shape[W.ndim - first.ndim :] != first.shape or not np.isfinite(W).all():
-        raise ValueError(f"W must be finite with last axes {first.shape}, got shape {W.shape}")
+        raise ValueError(f"W must be finite with last axes {first.shape}, got {checks.given(W)}")
     axes = tuple(range(-first.ndim, 0))
     power = np.abs(fft.fftn(W, axes=axes)) ** 2
     if not power.any(axis=axes).all():
@@ -117,6 +121,7 @@ def gabors(n: int, widths: np.ndarray, carriers: np.ndarray) -> np.ndarray:
         widths: a > 0 in pixels; `inf` gives cosines, with k = 0 the constant.
         carriers: $k \ge 0$ in cycles per ring; 0 gives bumps.
     """
+    checks.numbers(widths=widths, carriers=carriers)
     d = ring_distance(n)
     a, k = np.asarray(widths, dtype=float), np.asarray(carriers, dtype=float)
     if a.ndim != 1 or not (a > 0).all():
@@ -136,6 +141,8 @@ class Estimate(NamedTuple):
 
     value: np.ndarray
     error: np.ndarray
+
+    __repr__ = short
 
 
 def outcomes_at_a_point(
@@ -184,10 +191,11 @@ def outcomes_on_average(
     Cost: 2 F N log N operations for the correlations by FFT and 2 F B N complementary error functions per pair of N
     pixels, 14 ns each in all: 50 s for 175 filters, 12 biases and 20,000 pairs of 40.
     """
+    checks.numbers(biases=biases)
     W = _check_filters(W, first, second, pairs)
     biases = np.asarray(biases, dtype=np.float64)
     if biases.ndim not in (1, 2) or not np.isfinite(biases).all() or (biases.ndim == 2 and len(biases) != len(W)):
-        raise ValueError(f"biases must be finite of shape (B,) or ({len(W)}, B), got shape {biases.shape}")
+        raise ValueError(f"biases must be finite of shape (B,) or ({len(W)}, B), got {checks.given(biases)}")
     biases = np.broadcast_to(biases, (len(W), biases.shape[-1]))
     axes = tuple(range(1, W.ndim))
     filters = fft.rfftn(W, axes=axes).conj()
@@ -205,12 +213,14 @@ def outcomes_on_average(
 
 def probability(outcomes: np.ndarray) -> Estimate:
     """Share of pairs that the first class wins, ties half, from outcomes (..., pairs); shape (...)."""
+    checks.numbers(outcomes=outcomes)
     mean, decided = outcomes.mean(axis=-1, dtype=np.float64), (outcomes != 0).mean(axis=-1)
     return Estimate((1 + mean) / 2, np.sqrt((decided - mean**2) / outcomes.shape[-1]) / 2)
 
 
 def advantage(outcomes: np.ndarray, rival: np.ndarray) -> Estimate:
     """Difference of the probabilities of two filters on the same pairs, from outcomes that broadcast; shape (...)."""
+    checks.numbers(outcomes=outcomes, rival=rival)
     for name, given in (("outcomes", outcomes), ("rival", rival)):
         if given.dtype != np.int8:
             raise ValueError(f"{name} must be outcomes, int8, got {given.dtype}")
@@ -233,6 +243,8 @@ class Tuned(NamedTuple):
     selected: np.ndarray
     outcomes: np.ndarray
 
+    __repr__ = short
+
 
 def tuned_on_average(
     first: Process,
@@ -252,6 +264,7 @@ def tuned_on_average(
 
     Cost: that of :func:`outcomes_on_average` for F S filters, B biases and the first number of pairs.
     """
+    checks.numbers(scales=scales, biases=biases, pairs=pairs)
     to_select, to_evaluate = pairs
     W = _check_filters(W, first, second, to_select)
     scales, biases = np.asarray(scales, dtype=np.float64), np.asarray(biases, dtype=np.float64)
@@ -297,18 +310,22 @@ def _moved(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
 
 
 def _check_spectra(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    checks.numbers(first=first, second=second)
     first, second = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if first.shape != second.shape or first.ndim not in (1, 2) or not np.isfinite([first, second]).all():
-        raise ValueError(f"first and second must be finite spectra of one shape, got {first.shape} and {second.shape}")
+        raise ValueError(
+            "first and second must be finite spectra of one shape, "
+            f"got {checks.given(first)} and {checks.given(second)}"
+        )
     return first, second
 
 
 def _check_filters(W: np.ndarray, first: Process, second: Process, pairs: int) -> np.ndarray:
+    checks.numbers(W=W)
     W = np.asarray(W, dtype=np.float64)
     if first.shape != second.shape:
         raise ValueError(f"second must have the shape of first, {first.shape}, got {second.shape}")
     if W.shape[1:] != first.shape or not len(W) or not np.isfinite(W).all():
-        raise ValueError(f"W must be finite filters of shape (F, *{first.shape}), got shape {W.shape}")
-    if not isinstance(pairs, int | np.integer) or pairs < 1:
-        raise ValueError(f"pairs must be a positive integer, got {pairs!r}")
+        raise ValueError(f"W must be finite filters of shape (F, *{first.shape}), got {checks.given(W)}")
+    checks.integers(1, pairs=pairs)
     return W

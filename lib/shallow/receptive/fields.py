@@ -15,6 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import ndimage
 
+from shallow import checks
+from shallow.representation import short
+
 
 class NoiseLevel(NamedTuple):
     """Mean and standard deviation over random fields."""
@@ -33,6 +36,8 @@ class Centre(NamedTuple):
 
     position: np.ndarray
     concentration: np.ndarray
+
+    __repr__ = short
 
 
 def inverse_participation_ratio(W: np.ndarray, dimension: int = 1) -> np.ndarray:
@@ -162,12 +167,15 @@ def checked(W: np.ndarray, dimension: int = 1, name: str = "W") -> tuple[np.ndar
         ValueError: for a dimension other than 1 and 2, fewer axes, fewer than two pixels along one, or values that are
             not finite.
     """
+    checks.numbers(**{name: W})
     if dimension not in (1, 2):
         raise ValueError(f"dimension must be 1 (a ring) or 2 (a torus), got {dimension!r}")
     W = np.asarray(W, dtype=np.float64)
     if W.ndim < dimension or min(W.shape[-dimension:]) < 2 or not np.isfinite(W).all():
         pixels = "(..., n)" if dimension == 1 else "(..., n1, n2)"
-        raise ValueError(f"{name} must be finite fields of shape {pixels} with two pixels or more, got {W.shape}")
+        raise ValueError(
+            f"{name} must be finite fields of shape {pixels} with two pixels or more, got {checks.given(W)}"
+        )
     return W, tuple(range(-dimension, 0))
 
 

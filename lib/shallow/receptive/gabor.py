@@ -22,7 +22,9 @@ import numba
 import numpy as np
 from scipy.optimize import leastsq
 
+from shallow import checks
 from shallow.receptive.fields import checked, opposite
+from shallow.representation import short
 
 MODELS = ("bump", "gabor", "phased")
 STARTS = 8
@@ -54,6 +56,8 @@ class Fit:
     amplitude: np.ndarray
     offset: np.ndarray
     r2: np.ndarray
+
+    __repr__ = short
 
     @property
     def frequency(self) -> np.ndarray:
@@ -91,8 +95,7 @@ def fit(W: np.ndarray, model: str = "gabor", *, dimension: int = 1, starts: int 
     least = 2 * dimension + 6
     if model not in MODELS:
         raise ValueError(f"model must be one of {', '.join(MODELS)}, got {model!r}")
-    if not isinstance(starts, int | np.integer) or starts < 1:
-        raise ValueError(f"starts must be a positive integer, got {starts!r}")
+    checks.integers(1, starts=starts)
     if np.prod(shape) < least:
         raise ValueError(f"W must have at least {least} pixels, got {shape}")
     grid = _Grid.of(shape)

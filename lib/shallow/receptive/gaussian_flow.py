@@ -30,6 +30,9 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.special import erf, ndtr, owens_t
 
+from shallow import checks
+from shallow.representation import short
+
 _DENSITY = (2 / np.pi) ** 0.5  # sigma'(0)
 
 
@@ -39,6 +42,8 @@ class Gradient(NamedTuple):
     W: np.ndarray
     b: np.ndarray
 
+    __repr__ = short
+
 
 @dataclass(frozen=True)
 class Flow:
@@ -47,6 +52,8 @@ class Flow:
     times: np.ndarray
     W: np.ndarray
     b: np.ndarray
+
+    __repr__ = short
 
 
 def first_signs(W: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -152,6 +159,7 @@ def integrate(
 
     Cost: 0.2 s of one core for 40 neurons of 40 pixels, coupled, up to 2000 steps at the rate 20.
     """
+    checks.numbers(times=times)
     W, b, first, second = _checked(W, b, first=first, second=second)
     times = np.asarray(times, dtype=np.float64)
     whole = times.ndim == 1 and times.size and np.isfinite(times).all()
@@ -216,13 +224,18 @@ def _both_below(beta: np.ndarray, rho: np.ndarray) -> np.ndarray:
 
 
 def _checked(W: np.ndarray, b: np.ndarray, **covariances: np.ndarray) -> tuple[np.ndarray, ...]:
+    checks.numbers(W=W, b=b, **covariances)
     W, b = np.asarray(W, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if W.ndim != 2 or b.shape != W.shape[:1] or not W.size or not (np.isfinite(W).all() and np.isfinite(b).all()):
-        raise ValueError(f"W and b must be finite of shapes (K, n) and (K,), got {W.shape} and {b.shape}")
+        raise ValueError(
+            f"W and b must be finite of shapes (K, n) and (K,), got {checks.given(W)} and {checks.given(b)}"
+        )
     found = []
     for name, given in covariances.items():
         sigma = np.asarray(given, dtype=np.float64)
-        if sigma.shape != 2 * W.shape[1:] or not np.isfinite(sigma).all() or not np.allclose(sigma, sigma.T):
-            raise ValueError(f"{name} must be finite and symmetric of shape {2 * W.shape[1:]}, got shape {sigma.shape}")
+        if sigma.shape != 2 * W.shape[1:] or not np.isfinite(sigma).all():
+            raise ValueError(f"{name} must be finite of shape {2 * W.shape[1:]}, got {checks.given(sigma)}")
+        if not np.allclose(sigma, sigma.T):
+            raise ValueError(f"{name} must be symmetric, got {checks.given(sigma, np.isclose(sigma, sigma.T))}")
         found.append(sigma)
     return W, b, *found

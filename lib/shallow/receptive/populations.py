@@ -16,7 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shallow import checks
 from shallow.receptive.fields import centre, checked
+from shallow.representation import short
 
 #: Biases of this modulus or less belong to neither population.
 DEAD_ZONE = 1e-3
@@ -28,6 +30,8 @@ class Balance(NamedTuple):
     minus: np.ndarray
     none: np.ndarray
     plus: np.ndarray
+
+    __repr__ = short
 
     @property
     def share(self) -> np.ndarray:
@@ -46,9 +50,9 @@ class Balance(NamedTuple):
 
 def population(b: np.ndarray, dead_zone: float = DEAD_ZONE) -> np.ndarray:
     """-1 or +1, the sign of each bias, and 0 inside the dead zone; integers of the shape of b."""
+    checks.numbers(b=b)
     b = np.asarray(b, dtype=np.float64)
-    if not np.isfinite(b).all():
-        raise ValueError("b must be finite biases, got others")
+    checks.finite(b=b)
     if not dead_zone >= 0:
         raise ValueError(f"dead_zone must not be negative, got {dead_zone}")
     return np.where(np.abs(b) > dead_zone, np.sign(b), 0).astype(int)
@@ -90,6 +94,8 @@ class Match(NamedTuple):
     shift: np.ndarray
     sign: np.ndarray
 
+    __repr__ = short
+
 
 def match(U: np.ndarray, V: np.ndarray | None = None, dimension: int = 1) -> Match:
     """Fits of the fields V to the fields U over all shifts and both signs.
@@ -118,6 +124,7 @@ def spectral_similarity(U: np.ndarray, V: np.ndarray | None = None, dimension: i
 
 def pairs(values: np.ndarray) -> np.ndarray:
     """The m(m - 1)/2 entries above the diagonal of a matrix (m, m): one for each pair."""
+    checks.unmasked(values=values)
     values = np.asarray(values)
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
         raise ValueError(f"values must have shape (m, m), got {values.shape}")
@@ -131,7 +138,9 @@ def aligned(W: np.ndarray, dimension: int = 1) -> np.ndarray:
     """
     W, axes = checked(W, dimension)
     if W.ndim != 1 + dimension or not W.any(axis=axes).all() or not len(W):
-        raise ValueError(f"W must hold one or more fields that are not zero, got shape {W.shape}")
+        raise ValueError(
+            f"W must hold one or more fields that are not zero, got {checks.given(W, W.any(axis=axes, keepdims=True))}"
+        )
     found = match(W, dimension=dimension)
     reference = found.similarity.sum(axis=1).argmax()
     moves = zip(W, found.shift[reference], found.sign[reference])
@@ -160,11 +169,11 @@ def rayleigh(positions: np.ndarray, n: int) -> float:
 
 
 def _positions(positions: np.ndarray, n: int) -> np.ndarray:
+    checks.numbers(positions=positions)
     positions = np.asarray(positions, dtype=np.float64)
     if positions.ndim != 1 or not np.isfinite(positions).all():
-        raise ValueError(f"positions must be a finite vector, got shape {positions.shape}")
-    if not (np.isfinite(n) and n > 0):
-        raise ValueError(f"n must be positive, got {n}")
+        raise ValueError(f"positions must be a finite vector, got {checks.given(positions)}")
+    checks.positive(n=n)
     return positions % n
 
 

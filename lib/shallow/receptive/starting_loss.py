@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import integrate, special
 
+from shallow import checks
 from shallow.data.nlgp import arcsine_law
 from shallow.kernels.arc_cosine import moments
 
@@ -100,9 +101,10 @@ def of_network(activation: str, W: np.ndarray, first: np.ndarray, second: np.nda
 
     Cost: O(K n^2 + K^2 n).
     """
+    checks.numbers(W=W, first=first, second=second)
     W, first, second = (np.asarray(values, dtype=np.float64) for values in (W, first, second))
     if W.ndim != 2 or not W.size or not np.isfinite(W).all():
-        raise ValueError(f"W must be a finite matrix (K, n), got shape {W.shape}")
+        raise ValueError(f"W must be a finite matrix (K, n), got {checks.given(W)}")
     for name, covariance in (("first", first), ("second", second)):
         if covariance.shape != 2 * W.shape[1:]:
             raise ValueError(f"{name} must be a covariance of shape {2 * W.shape[1:]}, got {covariance.shape}")
@@ -155,20 +157,24 @@ def _log_laplace(eigenvalues: np.ndarray, t: float) -> float:
 def _check(activation: str, neurons: int, variance: float) -> None:
     if activation not in ACTIVATIONS:
         raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {activation!r}")
-    if not isinstance(neurons, int | np.integer) or neurons < 1:
-        raise ValueError(f"neurons must be a positive integer, got {neurons!r}")
+    checks.integers(1, neurons=neurons)
     if not (np.isfinite(variance) and variance >= 0):
         raise ValueError(f"variance must be finite and not negative, got {variance}")
 
 
 def _checked_norms(name: str, values: np.ndarray) -> np.ndarray:
+    checks.numbers(**{name: values})
     values = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values >= 0)).all():
-        raise ValueError(f"{name} must be squared norms, finite and not negative, got shape {values.shape}")
+        raise ValueError(
+            f"{name} must be squared norms, finite and not negative, "
+            f"got {checks.given(values, np.isfinite(values) & (values >= 0))}"
+        )
     return values
 
 
 def _checked_eigenvalues(name: str, values: np.ndarray) -> np.ndarray:
+    checks.numbers(**{name: values})
     values = np.ravel(np.asarray(values, dtype=np.float64))
     if not values.size or not np.isfinite(values).all() or values.min() < -1e-6 * values.max():
         raise ValueError(f"{name} must be eigenvalues of a covariance, finite and not negative, got {values}")

@@ -14,6 +14,9 @@ import numpy as np
 from scipy import optimize
 from scipy.sparse.linalg import svds
 
+from shallow import checks
+from shallow.representation import short
+
 #: Relative error that is admitted in the smallest eigenvalue.
 ACCURACY = 1e-8
 
@@ -25,22 +28,26 @@ class Triplets(NamedTuple):
     s: np.ndarray
     V: np.ndarray
 
+    __repr__ = short
+
 
 def as_matrix(name: str, W: np.ndarray) -> np.ndarray:
     """W as a finite float64 matrix; ValueError naming the argument otherwise."""
+    checks.numbers(**{str(name): W})
     W = np.asarray(W, dtype=np.float64)
     if W.ndim != 2 or not W.size or not np.isfinite(W).all():
-        raise ValueError(f"{name} must be a non-empty finite matrix, got shape {W.shape}")
+        raise ValueError(f"{name} must be a non-empty finite matrix, got {checks.given(W)}")
     return W
 
 
 def ascending(values: np.ndarray, least: int = 1, name: str = "values") -> np.ndarray:
     """The values in ascending order, float64 (N,); ValueError unless finite, not negative and at least `least`."""
+    checks.numbers(**{name: values})
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 1 or len(values) < least or not np.isfinite(values).all() or (values < 0).any():
         raise ValueError(
             f"{name} must be a vector of at least {least} finite numbers that are not negative, "
-            f"got {values if values.size < 6 else f'shape {values.shape}'}"
+            f"got {checks.given(values, np.isfinite(values) & (values >= 0))}"
         )
     return np.sort(values)
 
@@ -80,6 +87,7 @@ def signed_distances(shares: np.ndarray) -> tuple[float, float]:
 
     The larger one is the two-sided Kolmogorov-Smirnov distance, in [1/2N, 1].
     """
+    checks.numbers(shares=shares)
     steps = np.arange(len(shares) + 1) / len(shares)
     return float((shares - steps[:-1]).max()), float((steps[1:] - shares).max())
 
@@ -133,13 +141,14 @@ def top(W: np.ndarray, k: int = 1, start: np.ndarray | None = None) -> Triplets:
 
     Cost: some tens of products with W: at 1500 x 1000, k = 1 with a spike 8 ms, k = 3 without one 0.08 s.
     """
+    checks.numbers(start=start)
     W = as_matrix("W", W)
     short = min(W.shape)
     if not isinstance(k, int | np.integer) or not 1 <= k <= short:
         raise ValueError(f"k must be an integer in 1..{short}, got {k!r}")
     start = np.ones(short) if start is None else np.asarray(start, dtype=np.float64)
     if start.shape != (short,) or not np.isfinite(start).all() or not start.any():
-        raise ValueError(f"start must be a finite vector of length {short} that is not zero, got shape {start.shape}")
+        raise ValueError(f"start must be a finite vector of length {short} that is not zero, got {checks.given(start)}")
     if 10 * k > short or not W.any():
         return Triplets(*(part[..., :k] for part in singular_vectors(W)))
     U, s, Vt = svds(W, k=k, v0=start)

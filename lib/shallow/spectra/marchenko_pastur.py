@@ -17,6 +17,7 @@ import numpy as np
 from scipy import integrate, special
 from scipy.optimize import elementwise
 
+from shallow import checks
 from shallow.spectra.esd import ascending, best_scale, signed_distances
 
 
@@ -37,8 +38,7 @@ class MarchenkoPastur:
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < 1:
                 raise ValueError(f"{name} must be a positive integer, got {value!r}")
-        if not (np.isfinite(self.variance) and self.variance > 0):
-            raise ValueError(f"variance must be positive and finite, got {self.variance}")
+        checks.positive(variance=self.variance)
 
     @property
     def ratio(self) -> float:
@@ -68,6 +68,7 @@ class MarchenkoPastur:
 
     def density(self, values: np.ndarray) -> np.ndarray:
         """Density at eigenvalues of any shape, zero outside the support; area one."""
+        checks.numbers(values=values)
         x = np.asarray(values, dtype=float) / self.scale
         low, high = (edge / self.scale for edge in self.edges)
         outside = (x <= low) | (x >= high)
@@ -83,6 +84,7 @@ class MarchenkoPastur:
         .. math:: F = \frac12 + \frac{R + (1 + q)\,\phi(R, x - 1 - q)
                                       - (1 - q)\,\phi((1 - q) R, (1 + q) x - (1 - q)^2)}{2\pi q} .
         """
+        checks.numbers(values=values)
         q, (low, high) = self.ratio, (edge / self.scale for edge in self.edges)
         x = np.clip(np.asarray(values, dtype=float) / self.scale, low, high)
         root = np.sqrt((high - x) * (x - low))
@@ -92,6 +94,7 @@ class MarchenkoPastur:
 
     def quantile(self, shares: np.ndarray) -> np.ndarray:
         """Eigenvalue below which a share of the law lies, for shares in [0, 1] of any shape.  Cost: ~12 cdf calls."""
+        checks.numbers(shares=shares)
         shares = np.asarray(shares, dtype=float)
         if not ((shares >= 0) & (shares <= 1)).all():
             raise ValueError(f"shares must lie in [0, 1], got {shares}")
@@ -106,8 +109,7 @@ class MarchenkoPastur:
 
     def moment(self, k: int) -> float:
         r"""$E\lambda^k = (s n)^k \sum_{j<k} \frac{q^j}{j+1} \binom kj \binom{k-1}j$ for an integer $k \ge 0$."""
-        if not isinstance(k, int | np.integer) or k < 0:
-            raise ValueError(f"k must be an integer that is not negative, got {k!r}")
+        checks.integers(0, k=k)
         j = np.arange(k)
         terms = self.ratio**j / (j + 1) * special.binom(k, j) * special.binom(k - 1, j)
         return float(self.scale**k * terms.sum()) if k else 1.0

@@ -14,6 +14,8 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 from scipy.signal import find_peaks, peak_prominences
 
+from shallow import checks
+
 _BINS = 16  # per bandwidth
 _GAP = 12  # bandwidths: the density is zero in wider gaps, which are shortened to this
 
@@ -100,7 +102,8 @@ def _density(points: np.ndarray, bandwidth: float) -> tuple[np.ndarray, np.ndarr
 
 
 def _checked(values: np.ndarray) -> np.ndarray:
+    checks.numbers(values=values)
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 1 or len(values) < 4 or not np.isfinite(values).all():
-        raise ValueError(f"values must be a vector of at least four finite numbers, got shape {values.shape}")
+        raise ValueError(f"values must be a vector of at least four finite numbers, got {checks.given(values)}")
     return values

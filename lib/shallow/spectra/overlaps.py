@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from shallow.representation import short
 from shallow.spectra.esd import as_matrix, singular_vectors
 
 
@@ -25,6 +26,8 @@ class Overlap:
 
     matrix: np.ndarray
     length: int
+
+    __repr__ = short
 
     @property
     def mean_level(self) -> float:

@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shallow import checks
+from shallow.representation import short
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 
 
@@ -26,6 +28,8 @@ class Spike(NamedTuple):
     eigenvalue: np.ndarray
     left: np.ndarray
     right: np.ndarray
+
+    __repr__ = short
 
 
 def threshold(h: int, d: int, variance: float = 1.0) -> float:
@@ -40,6 +44,7 @@ def spike(theta: np.ndarray, h: int, d: int, variance: float = 1.0) -> Spike:
     Raises:
         ValueError: if a norm is negative or not finite, or for an impossible h, d or variance.
     """
+    checks.numbers(theta=theta)
     theta = np.asarray(theta, dtype=float)
     if not (np.isfinite(theta) & (theta >= 0)).all():
         raise ValueError(f"theta must be finite and not negative, got {theta}")
@@ -58,6 +63,7 @@ def strength(eigenvalue: np.ndarray, h: int, d: int, variance: float = 1.0) -> n
 
     NaN below the edge of the bulk, where $\lambda_1$ does not tell the norm.
     """
+    checks.numbers(eigenvalue=eigenvalue)
     eigenvalue = np.asarray(eigenvalue, dtype=float)
     if not (np.isfinite(eigenvalue) & (eigenvalue >= 0)).all():
         raise ValueError(f"eigenvalue must be finite and not negative, got {eigenvalue}")

@@ -17,6 +17,7 @@ import numba
 import numpy as np
 from scipy import integrate, optimize, special
 
+from shallow import checks
 from shallow.spectra.esd import ascending, best_scale, signed_distances
 
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -39,9 +40,13 @@ class RowProfile:
     """
 
     def __init__(self, variances: np.ndarray, d: int):
+        checks.numbers(variances=variances)
         variances = np.sort(np.asarray(variances, dtype=np.float64))
         if variances.ndim != 1 or not len(variances) or not (np.isfinite(variances) & (variances > 0)).all():
-            raise ValueError(f"variances must be a vector of positive finite numbers, got shape {variances.shape}")
+            raise ValueError(
+                "variances must be a vector of positive finite numbers, "
+                f"got {checks.given(variances, np.isfinite(variances) & (variances > 0))}"
+            )
         if not isinstance(d, int | np.integer) or not 1 <= d <= len(variances):
             raise ValueError(f"d must be an integer in 1..{len(variances)}, the number of rows, got {d!r}")
         groups = np.array_split(variances, min(_LEVELS, len(variances)))
@@ -54,12 +59,12 @@ class RowProfile:
         """Variances at the quantiles of a log-normal law: the logarithm has mean 0 and standard deviation `spread`."""
         if not 0 <= spread <= 100:
             raise ValueError(f"spread must lie in [0, 100], got {spread}")
-        if not isinstance(h, int | np.integer) or h < 1:
-            raise ValueError(f"h must be a positive integer, got {h!r}")
+        checks.integers(1, h=h)
         return cls(np.exp(spread * special.ndtri((np.arange(h) + 0.5) / h)), d)
 
     def cdf(self, values: np.ndarray) -> np.ndarray:
         """Share of the law at or below eigenvalues of any shape, to about 1e-3."""
+        checks.numbers(values=values)
         values = np.asarray(values, dtype=float)
         logs = np.log(np.maximum(values, np.finfo(float).tiny))
         return np.interp(logs, *self._table, left=0.0, right=1.0)

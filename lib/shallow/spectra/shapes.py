@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from shallow import checks
 from shallow.spectra import marchenko_pastur, tails
 from shallow.spectra.esd import ascending, stable_rank
 from shallow.spectra.modes import Modes, modes
@@ -102,6 +103,7 @@ def shape(values: np.ndarray, h: int, d: int, *, initial: np.ndarray | None = No
 
     Cost: two scans and two fits of the scale, 6 ms at N = 1000.
     """
+    checks.integers(1, h=h, d=d)
     values = ascending(values, least=8)[::-1]
     if len(values) != min(h, d):
         raise ValueError(f"values must be the min(h, d) = {min(h, d)} eigenvalues, got {len(values)}")

@@ -19,6 +19,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy import optimize, special, stats
 
+from shallow import checks
+
 _LIMIT = -1e3  # of mu / sigma of a cut log-normal: beyond, it is a power law to six digits
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _PANELS = 32
@@ -225,6 +227,7 @@ def vuong(first: TailLaw, second: TailLaw, values: np.ndarray, *, nested: bool =
 
 
 def _ratio(x: np.ndarray, xmin: float) -> np.ndarray:
+    checks.numbers(x=x)
     x = np.asarray(x, dtype=float)
     if not (x >= xmin).all():
         raise ValueError(f"x must be at least xmin = {xmin}, got {x.min()}")
@@ -233,11 +236,11 @@ def _ratio(x: np.ndarray, xmin: float) -> np.ndarray:
 
 def _tail(values: np.ndarray, xmin: float) -> np.ndarray:
     """The values from xmin on, of which at least two differ."""
+    checks.numbers(values=values)
     values = np.asarray(values, dtype=float)
     if values.ndim != 1 or not np.isfinite(values).all():
-        raise ValueError(f"values must be a finite vector, got shape {values.shape}")
-    if not (np.isfinite(xmin) and xmin > 0):
-        raise ValueError(f"xmin must be positive and finite, got {xmin}")
+        raise ValueError(f"values must be a finite vector, got {checks.given(values)}")
+    checks.positive(xmin=xmin)
     tail = values[values >= xmin]
     if not len(tail) or tail.max() == tail.min():
         raise ValueError(f"values must include at least two different ones from xmin = {xmin} on, got {len(tail)}")

@@ -21,6 +21,8 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from shallow import checks
+from shallow.representation import short
 from shallow.spectra.esd import ascending
 from shallow.spectra.tail_laws import PowerLaw
 from shallow.stats import Interval, stream
@@ -61,6 +63,8 @@ class HillPath(NamedTuple):
     sizes: np.ndarray
     xmin: np.ndarray
     alpha: np.ndarray
+
+    __repr__ = short
 
 
 def hill(values: np.ndarray) -> float:
@@ -144,7 +148,7 @@ def interval(values: np.ndarray, *, name: str, least: int = 3, resamples: int = 
 
     Cost: one fit per resample, 0.2 to 0.4 s at N = 1000 and 1000 resamples.
     """
-    _check_resamples(resamples)
+    checks.integers(1, resamples=resamples)
     estimate = power_law(values, least=least).alpha
     logs, rng = np.log(_positive(values)), stream("tails.interval", name)
     alphas = []
@@ -170,7 +174,7 @@ def goodness(values: np.ndarray, *, name: str, least: int = 3, resamples: int = 
 
     Cost: one fit per resample, 0.1 s at N = 1000 and 200 resamples.
     """
-    _check_resamples(resamples)
+    checks.integers(1, resamples=resamples)
     fit = power_law(values, least=least)
     values, rng = _positive(values), stream("tails.goodness", name)
     body = values[values < fit.xmin]
@@ -234,8 +238,7 @@ def _distance(logs, step, decay, enough):
 
 
 def _fit(values: np.ndarray, least: int, merge_ties: bool) -> Fit:
-    if not isinstance(least, int | np.integer) or least < 2:
-        raise ValueError(f"least must be an integer of at least 2, got {least!r}")
+    checks.integers(2, least=least)
     values = _positive(values)
     at, alpha, distance = _search(np.log(values), least, merge_ties) if len(values) >= least else (-1, 1.0, 1.0)
     if at < 0:
@@ -251,8 +254,3 @@ def _positive(values: np.ndarray) -> np.ndarray:
 def _logs(values: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
         return np.log(values)
-
-
-def _check_resamples(resamples: int) -> None:
-    if not isinstance(resamples, int | np.integer) or resamples < 1:
-        raise ValueError(f"resamples must be a positive integer, got {resamples!r}")

@@ -24,7 +24,9 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
+from shallow import checks
 from shallow.deep import weight_matrices
+from shallow.representation import short
 from shallow.train.univariate import Diverged
 
 #: What is measured of a network: arrays by name.
@@ -46,6 +48,8 @@ class Run:
     loss: np.ndarray
     measures: list[dict[str, np.ndarray]]
     network: nn.Module
+
+    __repr__ = short
 
 
 def gradient(network: nn.Module, x: torch.Tensor, y: torch.Tensor, *, micro_batch: int, progress=None) -> float:
@@ -133,7 +137,7 @@ def train(
 
 def _accumulate(network, x, y, micro_batch: int, *, backward: bool, progress=None) -> float:
     """Sum over the micro-batches of their share of the loss, each followed by its backward pass or not."""
-    _check_positive("micro_batch", micro_batch)
+    checks.integers(1, micro_batch=micro_batch)
     device, value = next(network.parameters()).device, 0.0
     pieces = -(-len(y) // micro_batch)
     for images, labels in zip(x.tensor_split(pieces), y.tensor_split(pieces), strict=True):
@@ -205,26 +209,25 @@ def _resume(path, identity, network, optimizer) -> tuple[list[float], list[dict[
 
 
 def _check_data(x, y, network) -> tuple[torch.Tensor, torch.Tensor]:
+    checks.numbers(x=x, y=y)
     x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
     if x.ndim != 4 or not x.size or not np.issubdtype(x.dtype, np.floating) or not np.isfinite(x).all():
-        raise ValueError(f"x must be finite floats of shape (n, channels, height, width), got {x.dtype} {x.shape}")
+        raise ValueError(
+            f"x must be finite floats of shape (n, channels, height, width), got {x.dtype} of {checks.given(x)}"
+        )
     if y.shape != (len(x),) or not np.issubdtype(y.dtype, np.integer) or y.min() < 0:
-        raise ValueError(f"y must be {len(x)} integers that are not negative, got {y.dtype} {y.shape}")
+        raise ValueError(
+            f"y must be {len(x)} integers that are not negative, got {y.dtype} of {checks.given(y, y >= 0)}"
+        )
     if next(network.buffers(), None) is not None:
         raise ValueError("network must have no buffers, such as running statistics of batch normalisation")
     return torch.tensor(x, dtype=next(network.parameters()).dtype), torch.tensor(y, dtype=torch.int64)
 
 
-def _check_positive(name: str, value: int) -> None:
-    if not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}")
-
-
 def _check_options(step, steps, records, micro_batch) -> np.ndarray:
-    if not (np.isfinite(step) and step > 0):
-        raise ValueError(f"step must be positive and finite, got {step}")
-    for name, value in (("steps", steps), ("micro_batch", micro_batch)):
-        _check_positive(name, value)
+    checks.numbers(records=records)
+    checks.positive(step=step)
+    checks.integers(1, steps=steps, micro_batch=micro_batch)
     given = np.array([0, steps]) if records is None else np.asarray(records)
     whole = given.ndim == 1 and np.issubdtype(given.dtype, np.integer) and given.size
     if not whole or given[0] < 0 or given[-1] > steps or (np.diff(given) <= 0).any():

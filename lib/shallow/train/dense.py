@@ -16,7 +16,9 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
+from shallow import checks
 from shallow.nets import ALL, TwoLayer
+from shallow.representation import short
 from shallow.train.univariate import Diverged, every
 
 
@@ -34,6 +36,8 @@ class Run:
     loss: np.ndarray
     networks: list[TwoLayer]
 
+    __repr__ = short
+
 
 def train(
     x: np.ndarray,
@@ -49,7 +53,8 @@ def train(
     r"""Train on the summed hinge loss by the update formulas of Bowman (2025, Section 1.2).
 
     Args:
-        x, y: inputs of shape (n,) or (n, d) and labels of shape (n,), y in {-1, 0, 1}.
+        x, y: inputs of shape (n,) or (n, d) and labels of shape (n,), y in {-1, 0, 1}, and no truth values.  A point
+            with label 0 carries no gradient: its hinge is 1 whatever f is.
         network: initial network with d inputs; not changed.
         step: $\eta$; the groups (v, W, b) move with $\eta$ times `rates`.
         epochs: number of steps.
@@ -62,16 +67,18 @@ def train(
 
     Cost: O(n m d) per epoch.  Sums run in a fixed order, so that every processor rounds them alike.
     """
+    checks.numbers(x=x, y=y, rates=rates)
+    checks.labels(y=y)
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     x = np.ascontiguousarray(x.reshape(len(x), -1))
     if x.shape[1] != network.W.shape[1] or not len(x) or not np.isfinite(x).all():
-        raise ValueError(f"x must be finite with {network.W.shape[1]} columns, got shape {x.shape}")
+        raise ValueError(f"x must be finite with {network.W.shape[1]} columns, got {checks.given(x)}")
     if y.shape != (len(x),) or not np.isin(y, (-1, 0, 1)).all():
-        raise ValueError(f"y must have shape ({len(x)},) and values -1, 0, 1; got shape {y.shape}")
-    if not (np.isfinite(step) and step > 0):
-        raise ValueError(f"step must be positive and finite, got {step}")
-    if not isinstance(epochs, int | np.integer) or epochs < 1:
-        raise ValueError(f"epochs must be a positive integer, got {epochs!r}")
+        raise ValueError(
+            f"y must have shape ({len(x)},) and values -1, 0, 1; got {checks.given(y, np.isin(y, (-1, 0, 1)))}"
+        )
+    checks.positive(step=step)
+    checks.integers(1, epochs=epochs)
     if not (np.isfinite(decay) and decay >= 0):
         raise ValueError(f"decay must be finite and not negative, got {decay}")
     if records is not None and (not isinstance(records, int | np.integer) or records < 1):

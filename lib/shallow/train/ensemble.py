@@ -19,7 +19,9 @@ import numpy as np
 import scipy.linalg  # noqa: F401  compiled code calls its BLAS, which must be loaded before it can be limited
 from threadpoolctl import threadpool_limits
 
+from shallow import checks
 from shallow.mlp import Stack
+from shallow.representation import short
 from shallow.train.backpropagation import ABSOLUTE, ADADELTA, ADAM, LOGIT, PROBABILITY
 from shallow.train.schedules import MODES, Task, check_integer
 
@@ -52,6 +54,8 @@ class Fit:
     diverged: np.ndarray
     records: np.ndarray
     values: list[list[Any]]
+
+    __repr__ = short
 
     def snapshot(self, epoch: int) -> Stack:
         """All networks after a recorded epoch, if no measure was given; those that had stopped are as they stopped."""
@@ -116,6 +120,7 @@ def train(
     Cost: 6 P operations per point and epoch, P parameters; a step of 32 points takes about 26 microseconds at P = 8,900
     and 120 at 52,000 in float32.
     """
+    checks.numbers(records=records)
     loss_number = _chosen("loss", loss, LOSSES)
     task = Task(
         networks,
@@ -157,16 +162,17 @@ def train(
 
 def _data(networks: Stack, x: np.ndarray, y: np.ndarray, prefix: str, loss: str) -> tuple[np.ndarray, np.ndarray]:
     # Writable and contiguous: for every other kind of array the steps would be compiled anew.
+    checks.numbers(**{f"{prefix}x": x, f"{prefix}y": y})
     x, y = (np.require(array, networks.parameters.dtype, ["C", "W"]) for array in (x, y))
     replicas, inputs = len(networks), networks.widths[0]
     fits = x.ndim in (2, 3) and x.shape[-1] == inputs and x.shape[-2] > 0 and (x.ndim == 2 or len(x) == replicas)
     if not fits or not np.isfinite(x).all():
         raise ValueError(
-            f"{prefix}x must be finite of shape (n, {inputs}) or ({replicas}, n, {inputs}), got shape {x.shape}"
+            f"{prefix}x must be finite of shape (n, {inputs}) or ({replicas}, n, {inputs}), got {checks.given(x)}"
         )
     n = x.shape[-2]
     if y.shape not in ((n,), (replicas, n)) or not np.isfinite(y).all():
-        raise ValueError(f"{prefix}y must be finite of shape ({n},) or ({replicas}, {n}), got shape {y.shape}")
+        raise ValueError(f"{prefix}y must be finite of shape ({n},) or ({replicas}, {n}), got {checks.given(y)}")
     if loss.startswith("bce") and not np.isin(y, (0, 1)).all():
         raise ValueError(f"{prefix}y must hold labels 0 and 1 for the loss {loss!r}")
     return x, y
@@ -180,6 +186,7 @@ def _chosen(name: str, value: str, table: dict[str, Any]) -> Any:
 
 def _each(name: str, value: float | np.ndarray, count: int, least: float) -> np.ndarray:
     """One number for each network."""
+    checks.numbers(**{name: value})
     value = np.asarray(value, dtype=np.float64)
     if value.shape not in ((), (count,)) or not (np.isfinite(value) & (value >= least)).all():
         kind = "positive" if least else "not negative"

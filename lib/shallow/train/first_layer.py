@@ -23,7 +23,9 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from shallow import checks
 from shallow.nets import Student
+from shallow.representation import short
 from shallow.train.univariate import Diverged
 
 
@@ -104,11 +106,13 @@ class Trainer:
         x, y = _check_data(x, y, student)
         if not isinstance(rule, Rule):
             raise ValueError(f"rule must be a GD or an Adam, got {rule!r}")
-        check_positive("factor", factor)
+        checks.positive(factor=factor)
         if normalise not in (None, "before", "after"):
             raise ValueError(f"normalise must be None, 'before' or 'after', got {normalise!r}")
         if dtype not in (torch.float32, torch.float64):
             raise ValueError(f"dtype must be torch.float32 or torch.float64, got {dtype}")
+        if dtype == torch.float32 and student.W.dtype == np.float64:
+            raise ValueError("dtype must be torch.float64 for a student in float64, got torch.float32, which rounds it")
         self._x, self._y, a, self.W = (
             torch.tensor(array, dtype=dtype, device=device) for array in (x, y, student.a, student.W)
         )
@@ -175,6 +179,8 @@ class Run:
     loss: np.ndarray
     student: Student
 
+    __repr__ = short
+
 
 def train(
     x: np.ndarray,
@@ -210,7 +216,8 @@ def train(
             the recorded weights differ by a factor.
         records: ascending steps at which `measure` is called; by default the first and the last, 0 and `steps`.
         measure: a function of the student at a record; by default the student itself is kept.
-        device, dtype: where and in which number type (float32 or float64) to compute.
+        device, dtype: where and in which number type to compute: float64, or float32, in which a student in float64 is
+            refused.
         progress: show a progress line.
         checkpoint: file for the state of the run, replaced atomically every `interval` steps and at the end.  If it
             exists, the run goes on from there, with the same `measure`, and ends with the same bits; a finished run is
@@ -275,28 +282,23 @@ def _restore(path: Path, key: str, trainer: Trainer, loss: torch.Tensor) -> list
 
 
 def _check_data(x: np.ndarray, y: np.ndarray, student: Student) -> tuple[np.ndarray, np.ndarray]:
+    checks.numbers(x=x, y=y)
     x, y = np.asarray(x), np.asarray(y)
     if np.iscomplexobj(x) or np.iscomplexobj(y):
         raise ValueError("x and y must be real, got complex numbers")
     inputs = student.W.shape[1]
     if x.ndim != 2 or not len(x) or x.shape[1] != inputs or not np.isfinite(x).all():
-        raise ValueError(f"x must be finite of shape (n, {inputs}), got shape {x.shape}")
+        raise ValueError(f"x must be finite of shape (n, {inputs}), got {checks.given(x)}")
     if y.shape != (len(x),) or not np.isfinite(y).all():
-        raise ValueError(f"y must be finite of shape ({len(x)},), got shape {y.shape}")
+        raise ValueError(f"y must be finite of shape ({len(x)},), got {checks.given(y)}")
     return x, y
 
 
-def check_positive(name: str, value: float) -> None:
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be positive and finite, got {value}")
-
-
 def _check_options(rate, steps, decay, records, interval) -> np.ndarray:
-    for name, value in (("rate", rate), ("decay", decay)):
-        check_positive(name, value)
-    for name, value, least in (("steps", steps, 0), ("interval", interval, 1)):
-        if not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+    checks.numbers(records=records)
+    checks.positive(rate=rate, decay=decay)
+    checks.integers(0, steps=steps)
+    checks.integers(1, interval=interval)
     given = np.unique([0, steps]) if records is None else np.asarray(records)
     whole = given.ndim == 1 and given.size and np.issubdtype(given.dtype, np.integer)
     if not whole or given[0] < 0 or given[-1] > steps or (np.diff(given) <= 0).any():

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import torch
 
+from shallow import checks
 from shallow.data.single_index import Moments, moments
 from shallow.nets import Student
-from shallow.train.first_layer import GD, Rule, Trainer, check_positive
+from shallow.train.first_layer import GD, Rule, Trainer
 
 
 def directions(
@@ -39,8 +40,9 @@ def students(
         rules, rates: all pairs are taken, the rates of one rule after the other.
         options: factor, device and dtype of :func:`shallow.train.first_layer.train`.
     """
+    checks.numbers(rates=rates)
     for rate in rates:
-        check_positive("rates", rate)
+        checks.positive(rates=rate)
     for rule, direction in directions(x, y, student, rules, **options).items():
         start, direction = torch.from_numpy(student.W.astype(direction.dtype)), torch.from_numpy(direction)
         for rate in rates:
@@ -67,9 +69,8 @@ def gradient_norm(student: Student, teacher: Moments, n: int, *, noise: float, f
         noise: standard deviation of the label noise.
         factor: c of the loss.
     """
-    check_positive("factor", factor)
-    if not isinstance(n, int | np.integer) or n < 1:
-        raise ValueError(f"n must be a positive integer, got {n!r}")
+    checks.positive(factor=factor)
+    checks.integers(1, n=n)
     (h, d), tanh = student.W.shape, moments("tanh")
     strength = float(student.a @ student.a) / h
     signal = teacher.slope**2 + strength * tanh.slope**2

@@ -17,7 +17,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from shallow import checks
 from shallow.nets import TwoLayer
+from shallow.representation import short
 from shallow.stats import stream
 from shallow.train import second_moments
 from shallow.train.univariate import Diverged, every
@@ -49,6 +51,8 @@ class Run:
     changed: np.ndarray
     plain: int
     network: TwoLayer
+
+    __repr__ = short
 
 
 def train(
@@ -189,12 +193,13 @@ class _Groups:
 
 
 def _check_data(x: np.ndarray, y: np.ndarray, network: TwoLayer) -> tuple[np.ndarray, np.ndarray]:
+    checks.numbers(x=x, y=y)
     x, y = np.ascontiguousarray(x, dtype=np.float64), np.ascontiguousarray(y, dtype=np.float64)
     d = network.W.shape[1]
     if x.ndim != 2 or x.shape[1] != d or not len(x) or not np.isfinite(x).all():
-        raise ValueError(f"x must be finite, with at least one row and {d} columns, got shape {x.shape}")
+        raise ValueError(f"x must be finite, with at least one row and {d} columns, got {checks.given(x)}")
     if y.shape != (len(x),) or not np.isfinite(y).all():
-        raise ValueError(f"y must be a finite vector of shape ({len(x)},), got shape {y.shape}")
+        raise ValueError(f"y must be a finite vector of shape ({len(x)},), got {checks.given(y)}")
     if network.b.any():
         raise ValueError(
             f"network must have no biases, got b with {np.count_nonzero(network.b)} entries that are not 0"
@@ -203,10 +208,9 @@ def _check_data(x: np.ndarray, y: np.ndarray, network: TwoLayer) -> tuple[np.nda
 
 
 def _check_steps(step: float, steps: int, records: np.ndarray | int | None) -> np.ndarray:
-    if not (np.isfinite(step) and step > 0):
-        raise ValueError(f"step must be positive and finite, got {step}")
-    if not isinstance(steps, int | np.integer) or steps < 0:
-        raise ValueError(f"steps must be a non-negative integer, got {steps!r}")
+    checks.numbers(records=records)
+    checks.positive(step=step)
+    checks.integers(0, steps=steps)
     given = np.unique([0, steps]) if records is None else np.asarray(records)
     whole = np.issubdtype(given.dtype, np.integer)
     if given.ndim == 0:

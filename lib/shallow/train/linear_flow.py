@@ -17,6 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from shallow import checks
+from shallow.representation import short
+
 
 @dataclass(frozen=True)
 class LinearFlow:
@@ -34,6 +37,8 @@ class LinearFlow:
     W: np.ndarray
     beta: np.ndarray
     variances: np.ndarray
+
+    __repr__ = short
 
     @property
     def predictor(self) -> np.ndarray:
@@ -83,12 +88,12 @@ def integrate(
 
     Cost: O(m D) per evaluation of the velocity and a few thousand of them: 0.1 s for 50 x 10 weights.
     """
+    checks.numbers(a=a, W=W, beta=beta, times=times, variances=variances)
     a, W, beta, times = (np.asarray(values, dtype=np.float64) for values in (a, W, beta, times))
     variances = np.ones(len(np.atleast_1d(beta))) if variances is None else np.asarray(variances, dtype=np.float64)
     if beta.ndim != 1 or W.ndim != 2 or a.shape != W.shape[:1] or beta.shape != W.shape[1:]:
         raise ValueError(f"a, W, beta must have shapes (m,), (m, D), (D,), got {a.shape}, {W.shape}, {beta.shape}")
-    if not all(np.isfinite(values).all() for values in (a, W, beta)):
-        raise ValueError("a, W, beta must be finite")
+    checks.finite(a=a, W=W, beta=beta)
     if variances.shape != beta.shape or not ((variances > 0) & np.isfinite(variances)).all():
         raise ValueError(f"variances must be {len(beta)} positive numbers, got {variances}")
     whole = times.ndim == 1 and times.size and np.isfinite(times).all()
@@ -122,7 +127,6 @@ def balanced(times: np.ndarray, strength: float, start: float) -> np.ndarray:
         strength: $s = |\beta|$.
         start: $c_0 > 0$.
     """
-    for name, value in (("strength", strength), ("start", start)):
-        if not (np.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be positive and finite, got {value}")
+    checks.numbers(times=times)
+    checks.positive(strength=strength, start=start)
     return strength / (1 + (strength / start - 1) * np.exp(-2 * strength * np.asarray(times, dtype=np.float64)))

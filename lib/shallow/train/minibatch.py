@@ -21,7 +21,9 @@ import joblib
 import numpy as np
 from tqdm import tqdm
 
+from shallow import checks
 from shallow.nets import TwoLayer
+from shallow.representation import short
 from shallow.train import fused
 from shallow.train.univariate import Diverged
 
@@ -42,6 +44,8 @@ class Run:
     values: list[Any]
     network: TwoLayer
 
+    __repr__ = short
+
 
 class Batches:
     """An endless stream of shuffled epochs, cut into batches: a batch may begin in one epoch and end in the next.
@@ -53,13 +57,12 @@ class Batches:
     """
 
     def __init__(self, n: int, size: int, rng: np.random.Generator) -> None:
-        for name, value in (("n", n), ("size", size)):
-            _check_integer(name, value, 1)
+        checks.integers(1, n=n, size=size)
         self.n, self.size, self.rng, self.left = n, size, rng, np.empty(0, np.int32)
 
     def take(self, count: int) -> np.ndarray:
         """The next `count` batches, shape (count, B); the stream does not depend on how it is cut into calls."""
-        _check_integer("count", count, 0)
+        checks.integers(0, count=count)
         epochs, missing = [self.left], count * self.size - len(self.left)
         while missing > 0:
             epochs.append(self.rng.permutation(self.n).astype(np.int32))
@@ -82,7 +85,7 @@ def train(
     every: int = 50_000,
     records: Sequence[int] | None = None,
     measure: Callable[[TwoLayer], Any] | None = None,
-    dtype: type = np.float32,
+    dtype: type = np.float64,
     progress: bool = False,
     checkpoint: str | Path | None = None,
     interval: int = 500_000,
@@ -99,7 +102,7 @@ def train(
         decay, every: the rate of step t is $\eta\,\gamma^{\lfloor t / \text{every} \rfloor}$ with $\gamma$ = `decay`.
         records: ascending steps at which `measure` is called; by default the first and the last.
         measure: a function of the network at a record; by default the network itself is kept.
-        dtype: float32 or float64.
+        dtype: number type of the whole computation, by default that of a network; float32 takes half the time.
         progress: show a progress line.
         checkpoint: file for the state of the run, replaced atomically about every `interval` steps and at the end.  If
             it exists, the run goes on from there and ends with the same bits.  It is a pickle: read only your own.
@@ -191,30 +194,19 @@ def _key(x: np.ndarray, y: np.ndarray, network: TwoLayer, rng: np.random.Generat
 # Bad input.
 
 
-def _check_integer(name: str, value: int, least: int) -> None:
-    if not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
-
-
 def _checked(x, y, network, rate, steps, batch, decay, every, records, dtype, interval):
+    checks.numbers(x=x, y=y, records=records)
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     inputs = network.W.shape[1]
     if x.ndim != 2 or not len(x) or x.shape[1] != inputs or not np.isfinite(x).all():
-        raise ValueError(f"x must be finite of shape (n, {inputs}), got shape {x.shape}")
+        raise ValueError(f"x must be finite of shape (n, {inputs}), got {checks.given(x)}")
     if y.shape != (len(x),) or not np.isfinite(y).all():
-        raise ValueError(f"y must be finite of shape ({len(x)},), got shape {y.shape}")
+        raise ValueError(f"y must be finite of shape ({len(x)},), got {checks.given(y)}")
     if network.b.any():
         raise ValueError("network must have no biases, got biases that are not zero")
-    for name, value in (("rate", rate), ("decay", decay)):
-        if not (np.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be positive and finite, got {value}")
-    for name, value, least in (
-        ("steps", steps, 0),
-        ("batch", batch, 1),
-        ("every", every, 1),
-        ("interval", interval, 1),
-    ):
-        _check_integer(name, value, least)
+    checks.positive(rate=rate, decay=decay)
+    checks.integers(0, steps=steps)
+    checks.integers(1, batch=batch, every=every, interval=interval)
     if batch > len(x):
         raise ValueError(f"batch must be at most the number of points, {len(x)}, got {batch}")
     if dtype not in (np.float32, np.float64):

@@ -19,8 +19,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from shallow import checks
 from shallow.committee import Committee
 from shallow.data.nlgp import Process
+from shallow.representation import short
 from shallow.train import fresh_samples
 from shallow.train.vector_math import lanes
 
@@ -47,6 +49,8 @@ class Run:
     last: Committee
     diverged: np.ndarray
 
+    __repr__ = short
+
     def snapshot(self, step: int) -> Committee:
         """All networks after a recorded step."""
         if step not in self.steps:
@@ -57,8 +61,8 @@ class Run:
 
 def log_spaced(steps: int, per_decade: int = 5) -> np.ndarray:
     """Steps 0, 1, ..., `steps` in equal ratios as far as whole numbers allow, `per_decade` of them to a factor 10."""
-    for name, value, least in (("steps", steps, 0), ("per_decade", per_decade, 1)):
-        _check_integer(name, value, least)
+    checks.integers(0, steps=steps)
+    checks.integers(1, per_decade=per_decade)
     if steps == 0:
         return np.zeros(1, np.int64)
     count = int(np.ceil(np.log10(steps) * per_decade)) + 1
@@ -142,7 +146,7 @@ def batches(
 
     The first half of a batch is of the first class.
     """
-    _check_integer("steps", steps, 0)
+    checks.integers(0, steps=steps)
     _check_batch(batch)
     if dtype not in (np.float32, np.float64):
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64, got {dtype!r}")
@@ -157,6 +161,7 @@ def batches(
 
 
 def _checked(networks, processes, rngs, rate, steps, batch, labels, loss, offset, bounds, records, jobs):
+    checks.numbers(labels=labels, records=records)
     R = len(networks)
     pairs = [tuple(processes)] * R if isinstance(processes[0], Process) else [tuple(pair) for pair in processes]
     if len(pairs) != R or any(_pixels(pair) != networks.pixels for pair in pairs):
@@ -165,11 +170,14 @@ def _checked(networks, processes, rngs, rate, steps, batch, labels, loss, offset
             f"processes must be one pair or {R} with {networks.pixels} pixels, got {len(pairs)} with {sizes} pixels"
         )
     if not (np.isfinite(networks.W).all() and np.isfinite(networks.b).all()):
-        raise ValueError("networks must have finite parameters, got NaN or infinity")
+        raise ValueError(
+            "networks must have finite parameters, "
+            f"got W of {checks.given(networks.W)} and b of {checks.given(networks.b)}"
+        )
     if len(rngs) != R or len({id(rng) for rng in rngs}) < R:
         raise ValueError(f"rngs must hold {R} generators of their own, one per network, got {len(rngs)}")
-    _check_integer("steps", steps, 0)
-    _check_integer("jobs", jobs, 1)
+    checks.integers(0, steps=steps)
+    checks.integers(1, jobs=jobs)
     _check_batch(batch)
     if np.shape(labels) != (2,) or not np.isrealobj(labels) or not np.isfinite(labels).all():
         raise ValueError(f"labels must be two finite numbers, got {labels}")
@@ -192,17 +200,13 @@ def _pixels(pair: Pair) -> int:
     return int(np.prod(shapes[0]))
 
 
-def _check_integer(name: str, value: int, least: int) -> None:
-    if not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
-
-
 def _check_batch(batch: int) -> None:
     if not isinstance(batch, int | np.integer) or batch < 2 or batch % 2:
         raise ValueError(f"batch must be an even integer of at least 2, got {batch!r}")
 
 
 def _each(name: str, value: float | np.ndarray, count: int) -> np.ndarray:
+    checks.numbers(**{name: value})
     value = np.asarray(value, dtype=np.float64)
     if value.shape not in ((), (count,)) or not np.isfinite(value).all():
         raise ValueError(f"{name} must be finite, one number or {count}, got {value}")
@@ -211,6 +215,7 @@ def _each(name: str, value: float | np.ndarray, count: int) -> np.ndarray:
 
 def _bounds(networks: Committee, bounds) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest biases in the number type of the networks, shape (R, K) each."""
+    checks.numbers(bounds=bounds)
     shape, given = networks.b.shape, [np.asarray(bound, dtype=networks.b.dtype) for bound in bounds]
     try:
         low, high = (np.broadcast_to(bound, shape).copy() for bound in given)
@@ -218,7 +223,10 @@ def _bounds(networks: Committee, bounds) -> tuple[np.ndarray, np.ndarray]:
         sizes = [bound.shape for bound in given]
         raise ValueError(f"bounds must be a lower and an upper bound that broadcast to {shape}, got {sizes}") from None
     if not (low <= high).all():
-        raise ValueError("bounds must be a lower bound that is nowhere above the upper one")
+        raise ValueError(
+            "bounds must be a lower bound that is nowhere above the upper one, "
+            f"got {low[~(low <= high)][0]} and {high[~(low <= high)][0]}"
+        )
     if not ((low <= networks.b) & (networks.b <= high)).all():
         raise ValueError("bounds must contain the biases at the start: give networks whose biases lie in them")
     return low, high

@@ -17,8 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from shallow import checks
 from shallow.data.single_index import Sample
 from shallow.nets import Student
+from shallow.representation import short
 
 
 class Ridge:
@@ -38,19 +40,19 @@ class Ridge:
     """
 
     def __init__(self, features: np.ndarray, labels: np.ndarray):
+        checks.numbers(features=features, labels=labels)
         self._Z, self._y = (np.asarray(a, dtype=np.float64) for a in (features, labels))
         if self._Z.ndim != 2 or not self._Z.size or not np.isfinite(self._Z).all():
-            raise ValueError(f"features must be a finite matrix that is not empty, got shape {self._Z.shape}")
+            raise ValueError(f"features must be a finite matrix that is not empty, got {checks.given(self._Z)}")
         if self._y.shape != (len(self._Z),) or not np.isfinite(self._y).all():
-            raise ValueError(f"labels must be finite of shape ({len(self._Z)},), got shape {self._y.shape}")
+            raise ValueError(f"labels must be finite of shape ({len(self._Z)},), got {checks.given(self._y)}")
         n, h = self._Z.shape
         self._gram = self._Z.T @ self._Z if h <= n else self._Z @ self._Z.T
         self._correlation = self._Z.T @ self._y
 
     def weights(self, penalty: float) -> np.ndarray:
         r"""$\hat a$, shape (h,), for the penalty $\mu > 0$ of the mean squared error; the document's is $\lambda/h$."""
-        if not (np.isfinite(penalty) and penalty > 0):
-            raise ValueError(f"penalty must be positive and finite, got {penalty}")
+        checks.positive(penalty=penalty)
         n, h = self._Z.shape
         matrix = self._gram.copy()
         matrix.flat[:: len(matrix) + 1] += penalty * n
@@ -74,6 +76,7 @@ class Ridge:
 
 def mean_square(features: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
     r"""$\frac1n |y - Z a|^2$ for Z of shape (n, h), y of shape (n,) and a of shape (h,); without a factor 1/2."""
+    checks.numbers(features=features, labels=labels, weights=weights)
     shapes = [np.shape(values) for values in (features, labels, weights)]
     if len(shapes[0]) != 2 or shapes[1:] != [shapes[0][:1], shapes[0][1:]]:
         raise ValueError(f"features, labels, weights must have shapes (n, h), (n,), (h,), got {shapes}")
@@ -94,6 +97,8 @@ class Evaluation:
     test: np.ndarray
     alignment: float
 
+    __repr__ = short
+
 
 def evaluate(
     student: Student, probe: Sample, test: Sample, penalties: Sequence[float] = (0.01,), *, scale: float | None = None
@@ -110,6 +115,7 @@ def evaluate(
 
     Cost: 2 n d h + n h min(n, h) operations; 0.2 s on one core for n = 2000, d = 1000, h = 1500.
     """
+    checks.numbers(penalties=penalties)
     if not all(np.isfinite(penalty) and penalty > 0 for penalty in penalties):
         raise ValueError(f"penalties must be positive and finite, got {penalties}")
     fitted, unseen = (student.features(sample.x, scale).astype(np.float64) for sample in (probe, test))
@@ -132,12 +138,15 @@ def similarity(W: np.ndarray, directions: np.ndarray) -> float:
 
     A random vector has $\sqrt{k/d}$.  Cost: h d^2 + 4/3 d^3 operations, 0.1 s on one core for d = 1000.
     """
+    checks.numbers(W=W, directions=directions)
     W, directions = np.asarray(W, dtype=np.float64), np.atleast_2d(np.asarray(directions, dtype=np.float64))
     if W.ndim != 2 or not W.size or not np.isfinite(W).all():
-        raise ValueError(f"W must be a finite matrix that is not empty, got shape {W.shape}")
+        raise ValueError(f"W must be a finite matrix that is not empty, got {checks.given(W)}")
     d = W.shape[1]
     orthonormal = directions.ndim == 2 and np.allclose(directions @ directions.T, np.eye(len(directions)), atol=1e-6)
+    if directions.ndim == 2 and np.isfinite(directions).all() and not orthonormal:
+        raise ValueError(f"directions must be orthonormal rows, got scalar products {directions @ directions.T}")
     if not orthonormal or directions.shape[1] != d:
-        raise ValueError(f"directions must be orthonormal with {d} columns, got shape {directions.shape}")
+        raise ValueError(f"directions must be orthonormal with {d} columns, got {checks.given(directions)}")
     (top,) = linalg.eigh(W.T @ W, subset_by_index=[d - 1, d - 1], check_finite=False)[1].T
     return float(np.linalg.norm(directions @ top))

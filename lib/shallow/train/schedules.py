@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shallow import checks
 from shallow.mlp import Stack, uniform
+from shallow.representation import short
 from shallow.train import backpropagation
 
 
@@ -44,6 +46,8 @@ class Run(NamedTuple):
     losses: np.ndarray
     diverged: bool
     values: list[Any]
+
+    __repr__ = short
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class Task:
         if len({id(rng) for rng in self.rngs}) < len(self.rngs):
             raise ValueError("rngs must be generators of their own, got one of them twice")
         if not np.isfinite(self.networks.parameters).all():
-            raise ValueError("networks must have finite parameters, got NaN or infinity")
+            raise ValueError(f"networks must have finite parameters, got {checks.given(self.networks.parameters)}")
         records, last = self.records, self.warmup + self.epochs
         whole = records.ndim == 1 and np.issubdtype(records.dtype, np.integer)
         if not whole or (records < 0).any() or (records > last).any() or (np.diff(records) <= 0).any():

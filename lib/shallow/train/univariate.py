@@ -17,7 +17,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from shallow import checks
 from shallow.nets import ALL, TwoLayer
+from shallow.representation import short
 from shallow.train import prefix_sums
 
 
@@ -56,20 +58,24 @@ class Run:
     network: TwoLayer
     zero_epoch: int | None
 
+    __repr__ = short
+
     def projections(self, vectors: np.ndarray) -> np.ndarray:
         r"""$\beta_i(t) = \langle \nabla_f \mathcal L(t), \xi_i \rangle$ for vectors (n, K); shape (epochs, K)."""
+        checks.numbers(vectors=vectors)
         if self.gradients is None:
             raise ValueError("gradients were not kept: train with keep_gradients=True")
         if np.ndim(vectors) != 2 or len(vectors) != self.gradients.shape[1] or not np.isfinite(vectors).all():
-            raise ValueError(f"vectors must be finite of shape ({self.gradients.shape[1]}, K), got {np.shape(vectors)}")
+            raise ValueError(
+                f"vectors must be finite of shape ({self.gradients.shape[1]}, K), got {checks.given(vectors)}"
+            )
         return self.gradients.astype(np.float64) @ vectors
 
 
 def every(interval: int, epochs: int) -> np.ndarray:
     """Epochs 0, interval, 2 interval, ... up to and including `epochs`."""
-    for name, value, least in (("interval", interval, 1), ("epochs", epochs, 0)):
-        if not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+    checks.integers(1, interval=interval)
+    checks.integers(0, epochs=epochs)
     return np.unique(np.append(np.arange(0, epochs + 1, interval), epochs))
 
 
@@ -92,7 +98,8 @@ def train(
     r"""Train by full-batch gradient descent on the hinge loss, exactly.
 
     Args:
-        x, y: inputs and labels, shape (n,), any order; y in {-1, 0, 1}.
+        x, y: inputs and labels, shape (n,), any order; y in {-1, 0, 1}, and no truth values.  A point with label 0
+            carries no gradient: its hinge is 1 whatever f is.
         network: initial network with d = 1; not changed.
         step: $\eta$; the groups (v, W, b) move with $\eta$ times `rates` (0 freezes a group).
         epochs: number of steps.
@@ -158,8 +165,7 @@ def train_many(
     """
     if errors not in ("return", "raise"):
         raise ValueError(f"errors must be 'return' or 'raise', got {errors!r}")
-    if not isinstance(jobs, int | np.integer) or jobs < 1:
-        raise ValueError(f"jobs must be a positive integer, got {jobs!r}")
+    checks.integers(1, jobs=jobs)
 
     def attempt(problem: tuple[np.ndarray, np.ndarray, TwoLayer]) -> Run | Diverged:
         try:
@@ -188,28 +194,35 @@ def evaluate(network: TwoLayer, points: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _check_data(x: np.ndarray, y: np.ndarray, network: TwoLayer) -> tuple[np.ndarray, np.ndarray]:
+    checks.numbers(x=x, y=y)
+    checks.labels(y=y)
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if x.ndim != 1 or not len(x) or not np.isfinite(x).all():
-        raise ValueError(f"x must be a non-empty finite vector, got shape {x.shape}")
+        raise ValueError(f"x must be a non-empty finite vector, got {checks.given(x)}")
     if y.shape != x.shape or not np.isin(y, (-1, 0, 1)).all():
-        raise ValueError(f"y must have the shape of x, {x.shape}, and values -1, 0, 1; got shape {y.shape}")
+        raise ValueError(
+            f"y must have the shape of x, {x.shape}, and values -1, 0, 1; got {checks.given(y, np.isin(y, (-1, 0, 1)))}"
+        )
     if network.W.shape[1] != 1:
         raise ValueError(f"network must have one input, got {network.W.shape[1]}")
     return x, y
 
 
 def _check_points(name: str, points: np.ndarray) -> np.ndarray:
+    checks.numbers(**{name: points})
     points = np.ascontiguousarray(points, dtype=np.float64)
     if points.ndim != 1 or not len(points) or not np.isfinite(points).all() or (np.diff(points) < 0).any():
-        raise ValueError(f"{name} must be a non-empty ascending finite vector, got shape {points.shape}")
+        raise ValueError(
+            f"{name} must be a non-empty ascending finite vector, "
+            f"got {checks.given(points, np.isfinite(points) & (np.diff(points, prepend=-np.inf) >= 0))}"
+        )
     return points
 
 
 def _check_options(step, epochs, records, rates, agop, decay, reduction) -> np.ndarray:
-    if not (np.isfinite(step) and step > 0):
-        raise ValueError(f"step must be positive and finite, got {step}")
-    if not isinstance(epochs, int | np.integer) or epochs < 0:
-        raise ValueError(f"epochs must be a non-negative integer, got {epochs!r}")
+    checks.numbers(records=records, rates=rates)
+    checks.positive(step=step)
+    checks.integers(0, epochs=epochs)
     for name, value in (("agop", agop), ("decay", decay)):
         if not (np.isfinite(value) and value >= 0):
             raise ValueError(f"{name} must be finite and not negative, got {value}")

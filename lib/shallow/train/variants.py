@@ -150,7 +150,8 @@ def train(
 
     Args:
         x, y: inputs (n, d) and labels (n,).
-        network: the initial network, without biases; not changed.
+        network: the initial network, without biases; not changed.  It is rounded to single precision, in which all is
+            computed, and what comes of it is handed back in double precision.
         activation: "relu" or "gelu".
         optimiser: "sgd", or "adam" with its usual averages (0.9, 0.999) and guard 1e-8.
         rate: the learning rate.

@@ -2,6 +2,7 @@
 
 import numpy as np
 from shallow.receptive import dominance, fields, gabor, gaussian_flow, populations, starting_loss
+from unit.bad_input import given
 from unit.bad_input.given import BIASES, COVARIANCE, FIELDS, OTHER, RING, RNG, SHORT, VALUES
 from unit.bad_input.spoil import case
 
@@ -48,7 +49,7 @@ CASES = [
     case(populations.order, "dead_zone=inf,0,1e300", **NETWORK, dead_zone=1e-3),
     case(populations.match, U=FIELDS, V=FIELDS[:2], dimension=1),
     case(populations.spectral_similarity, U=FIELDS, V=FIELDS[:2], dimension=1),
-    case(populations.pairs, "values=nan,inf,words", values=np.eye(3)),
+    case(populations.pairs, f"values=nan,inf,words,{given.OF_ANY_KIND}", values=np.eye(3)),
     case(populations.aligned, W=FIELDS, dimension=1),
     case(populations.largest_gap, "positions=empty n=1/2", positions=np.array([1.0, 4.0]), n=10),
     case(populations.rayleigh, "n=1/2", positions=np.array([1.0, 4.0]), n=10),

@@ -18,7 +18,7 @@ from shallow.train import (
     variants,
 )
 from unit.bad_input import given
-from unit.bad_input.given import LINE, RNG, SAMPLE, SIGNS, STUDENT, X, Y
+from unit.bad_input.given import LINE, RNG, SAMPLE, SIGNS, SINGLE, STUDENT, X, Y
 from unit.bad_input.spoil import case
 
 DEEP = dict(x=np.random.default_rng(0).standard_normal((6, 1, 2, 2)), y=np.array([0, 1, 2, 0, 1, 2]))
@@ -42,13 +42,13 @@ CASES = [
          optimiser="adam", rate=0.01, decay=0.1, epochs=2, batch=4, validation=(X, Y), patience=1, min_delta=1e-4,
          mode="reinit", warmup=1, records=[1], jobs=1),
     case(first_layer.Adam, "beta1=0 beta2=0 eps=0,1e300", beta1=0.9, beta2=0.999, eps=1e-8),
-    case(first_layer.Trainer, "factor=1e300", x=X, y=Y, student=STUDENT, rule=RULE, factor=0.5, normalise="after"),
-    case(first_layer.Trainer(X, Y, STUDENT, RULE).step, "rate=0", rate=0.1),
-    case(first_layer.Trainer(X, Y, STUDENT, RULE).update, "rate=0", gradient=torch.ones(5, 3), rate=0.1),
-    case(first_layer.train, x=X, y=Y, student=STUDENT, rule=RULE, rate=0.1, steps=2, decay=0.9, factor=0.5,
+    case(first_layer.Trainer, "factor=1e300", x=X, y=Y, student=SINGLE, rule=RULE, factor=0.5, normalise="after"),
+    case(first_layer.Trainer(X, Y, SINGLE, RULE).step, "rate=0", rate=0.1),
+    case(first_layer.Trainer(X, Y, SINGLE, RULE).update, "rate=0", gradient=torch.ones(5, 3), rate=0.1),
+    case(first_layer.train, x=X, y=Y, student=SINGLE, rule=RULE, rate=0.1, steps=2, decay=0.9, factor=0.5,
          normalise="after", records=[0, 1], interval=2),
-    case(first_step.directions, x=X, y=Y, student=STUDENT, rules=[RULE]),
-    case(first_step.students, "rates=longer", x=X, y=Y, student=STUDENT, rules=[RULE], rates=[0.1, 1.0]),
+    case(first_step.directions, x=X, y=Y, student=SINGLE, rules=[RULE]),
+    case(first_step.students, "rates=longer", x=X, y=Y, student=SINGLE, rules=[RULE], rates=[0.1, 1.0]),
     case(first_step.gradient_norm, "noise=0 factor=1e300", student=STUDENT, teacher=single_index.moments("tanh"), n=5,
          noise=0.1, factor=0.5),
     case(flow.train, "steps=0", x=X, y=Y, network=given.NETWORK, step=0.1, steps=5, records=2),
@@ -61,7 +61,7 @@ CASES = [
          records=[1, 2], interval=2),
     case(ONLINE.snapshot, "step=0", step=1),
     case(online.log_spaced, "steps=0", steps=20, per_decade=5),
-    case(online.train, "offset=-1", **COMMITTEES, rate=0.1, steps=2, batch=4, labels=(1.0, -1.0),
+    case(online.train, "offset=-1 labels=booleans", **COMMITTEES, rate=0.1, steps=2, batch=4, labels=(1.0, -1.0),
          loss="square", offset=0.1, bounds=(-2.0, 2.0), records=[1, 2], jobs=1),
     case(online.batches, "steps=0", pair=(given.RING, given.SHORT), rng=RNG, steps=2, batch=4),
     case(ridge.Ridge, features=X, labels=Y),

@@ -15,6 +15,8 @@ SIGNS = np.where(np.arange(8) % 2, 1.0, -1.0)
 CLASSES = np.arange(8) % 2
 GRAM = X @ X.T + np.eye(8)
 VALUES = np.sort(np.random.default_rng(2).pareto(2.0, 60)) + 0.1
+#: Faults that are none where an array may hold other things than numbers.
+OF_ANY_KIND = "dates,durations,structured,objects"
 UNIT = np.array([0.6, 0.8, 0.0])
 FIELDS = np.random.default_rng(3).standard_normal((4, 10))
 BIASES = np.array([0.5, -0.5, 1.0, -2.0])
@@ -33,6 +35,7 @@ PLANE = nets.small(np.random.default_rng(9), 4, 2, 0.5)
 BIASED = nets.default(np.random.default_rng(10), 4)
 LINEAR = teachers.linear(np.array([1.0, -1.0, 0.5]))
 STUDENT = nets.ntk(np.random.default_rng(11), 5, 3)
+SINGLE = nets.Student(STUDENT.W.astype(np.float32), STUDENT.a, STUDENT.scale)
 STACK = mlp.default([np.random.default_rng(12), np.random.default_rng(13)], (3, 4, 1))
 LAYERS = dict(zip(("weights", "biases"), STACK.network(0)))
 COMMITTEE = committee.start([np.random.default_rng(14)], 4, 10)

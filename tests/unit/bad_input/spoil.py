@@ -1,7 +1,7 @@
 """Bad arguments: how one is spoilt, and what a function may make of it.
 
 A case is a function, arguments that are fine, and the faults that are none there.  Faults are made by the kind of the
-argument: arrays and sequences of numbers, numbers, whole numbers, names.  Generators, functions, truth values and
+argument: arrays and sequences of numbers, numbers, whole numbers, names.  Generators, functions, booleans and
 objects of the library are left alone: an object has refused its own bad arguments when it was made.
 """
 
@@ -25,6 +25,8 @@ NUMBERS = {"nan": np.nan, "inf": np.inf, "0": 0, "-1": -1, "1e300": 1e300, "word
 WHOLE_NUMBERS = {how: bad for how, bad in NUMBERS.items() if how != "1e300"} | {"1/2": 0.5}
 NAMES = {"unknown": "unknown", "None": None}
 ARRAYS = ("nan", "inf", "words", "complex", "whole", "empty", "scalar", "stacked", "longer")
+#: What is no array of numbers: refused by name wherever an array is an argument.
+NO_NUMBERS = ("masked", "dates", "durations", "structured", "objects")
 ERRORS = (ValueError, TypeError, Diverged)
 
 
@@ -68,6 +70,11 @@ def is_array(value: Any) -> bool:
     return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(one, int | float) for one in value)
 
 
+def holds_array(value: Any) -> bool:
+    """Whether it is an array, or a list or tuple that begins with one, however deep."""
+    return is_array(value) or (isinstance(value, list | tuple) and len(value) > 0 and holds_array(value[0]))
+
+
 def faults(case: Case) -> Iterator[tuple[str, str, Any]]:
     """Argument, fault and bad value; not those that are declared to be fine, nor the default of an argument."""
     signature = inspect.signature(case.function).parameters
@@ -83,7 +90,10 @@ def faults(case: Case) -> Iterator[tuple[str, str, Any]]:
 def made_of(value: Any) -> dict[str, Any]:
     """Fault -> bad value in the place of a fine one; none for what is left alone."""
     if is_array(value):
-        return {how: spoil(value, how) for how in ARRAYS}
+        labels = ("booleans",) if set(np.ravel(value)) == {-1, 1} else ()
+        return {how: spoil(value, how) for how in (*ARRAYS, *NO_NUMBERS, *labels)}
+    if holds_array(value):
+        return {f"{how} inside": spoil_inside(value, how) for how in NO_NUMBERS}
     if isinstance(value, bool | np.bool_):
         return {}
     if isinstance(value, int | np.integer):
@@ -115,7 +125,26 @@ def spoil(array: Any, how: str, where: int = 0) -> Any:
             return np.stack([plain] * 2)
         case "longer":
             return np.concatenate([plain, plain[:1]])
+        case "masked":
+            return np.ma.masked_array(plain, mask=np.arange(plain.size).reshape(plain.shape) == 0)
+        case "dates" | "durations":
+            return np.round(broken).astype(np.int64).astype("datetime64[D]" if how == "dates" else "timedelta64[s]")
+        case "structured":
+            return broken.astype([("value", float)])
+        case "objects":
+            return broken.astype(object)
+        case "booleans":
+            return broken > 0
     raise ValueError(f"how must be one of {', '.join(ARRAYS)}, got {how!r}")
+
+
+def spoil_inside(value: Any, how: str) -> Any:
+    """A list or tuple whose first array has one fault."""
+    if is_array(value):
+        return spoil(value, how)
+    first, *others = value
+    parts = [spoil_inside(first, how), *others]
+    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
 
 
 def numbers(found: Any) -> list[np.ndarray]:
@@ -143,11 +172,13 @@ def no_numbers(found: Any) -> int:
 def complaint(case: Case, name: str, how: str, bad: Any, plain: Any) -> str | None:
     """What is wrong with the outcome of one bad argument; None if it is refused or shows.
 
-    NaN, infinity, a number out of range: an error that names the argument, or a result that visibly is none; a number
-    that is too large may end in the error that says so.  An unknown name: an error that names the argument.  Words and
-    None: ValueError or TypeError.  Complex numbers: an error, NumPy's warning, or a complex result.  Whole numbers of
-    another type: an error that names the argument, or the result that they have as floats.  A wrong shape: ValueError
-    or TypeError, or the result that belongs to it, see :func:`belongs`.
+    NaN, infinity, a number out of range: an error that names the argument, and says NaN or infinity, or the type in
+    which they are, or a result that visibly is none; a number that is too large may end in the error that says so.  An
+    unknown name: an error that names the argument.  Words and None: ValueError or TypeError.  Complex numbers: an
+    error, NumPy's warning, or a complex result.  Whole numbers of another type: an error that names the argument, or
+    the result that they have as floats.  A wrong shape: ValueError or TypeError, or the result that belongs to it, see
+    :func:`belongs`.  What is no array of numbers: an error that names the argument; inside a list, ValueError or
+    TypeError.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -157,10 +188,13 @@ def complaint(case: Case, name: str, how: str, bad: Any, plain: Any) -> str | No
         except np.exceptions.ComplexWarning:
             return None
         except ERRORS as error:
-            if how in ("words", "None", "complex", *ARRAYS[5:]) or isinstance(error, Diverged):
+            unnamed = how in ("words", "None", "complex", *ARRAYS[5:]) or how.endswith("inside")
+            if unnamed or isinstance(error, Diverged):
                 return None
-            named = re.search(rf"\b{name.removesuffix('s')}s?\b", str(error))
-            return None if named else f"the error does not name it: {error}"
+            if not re.search(rf"\b{name.removesuffix('s')}s?\b", str(error)):
+                return f"the error does not name it: {error}"
+            says = how not in ("nan", "inf") or re.search(rf"\b({how}|float64)\b", str(error))
+            return None if says else f"the error does not say what was given: {error}"
         except (OverflowError, RuntimeError) as error:
             large = how == "1e300" and re.search("overflow|out of range", str(error))
             return None if large or how == "complex" else f"{type(error).__name__}: {error}"

@@ -67,8 +67,8 @@ LEDGER = """\
 @pytest.fixture
 def folder(tmp_path) -> Path:
     """A ledger of three claims."""
-    (tmp_path / "documents.yml").write_text(DOCUMENTS)
-    (tmp_path / "toy.yml").write_text(LEDGER)
+    (tmp_path / "documents.yml").write_text(DOCUMENTS, encoding="utf-8")
+    (tmp_path / "toy.yml").write_text(LEDGER, encoding="utf-8")
     return tmp_path
 
 

@@ -17,7 +17,7 @@ def test_ledger_of_the_book_is_valid_and_in_its_one_format(chapter):
     assert len(read(chapter)) > 50
     rewritten = io.StringIO()
     store.yaml().dump(store.yaml().load(path), rewritten)
-    assert rewritten.getvalue() == path.read_text(), "rewrite it with shallow.claims.store.yaml()"
+    assert rewritten.getvalue() == path.read_text(encoding="utf-8"), "rewrite it with shallow.claims.store.yaml()"
 
 
 def test_everything_has_every_claim_once():
@@ -37,7 +37,7 @@ def test_prefixes_differ():
 def fault(folder: Path, old: str, new: str) -> str:
     """What is said about the ledger once `old` is replaced by `new`."""
     assert old in LEDGER
-    (folder / "toy.yml").write_text(LEDGER.replace(old, new, 1))
+    (folder / "toy.yml").write_text(LEDGER.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(claims.LedgerError) as error:
         claims.Ledger("toy", folder)
     return str(error.value)
@@ -72,7 +72,8 @@ def fault(folder: Path, old: str, new: str) -> str:
         ("  cell: to-03\n", "  cell: to-03\n  parts: {a: nice}\n", "TO-03: part 'a' must be one of reproduced"),
         ("  cell: to-03\n", "  cell: to-03\n  parts: {}\n", "TO-03: parts must be a non-empty mapping"),
         ("  cell: to-03\n  verdict: answered", "  verdict: answered\n  cell: to-03", "`verdict` must be the last key"),
-        ("  cell: to-03\n", "  cell: to-03\n  test_was: state it\n", "TO-03: a changed test keeps"),
+        ("  cell: to-03\n", "  cell: to-03\n  test_was: state it\n", "TO-03: a changed rule keeps"),
+        ("  cell: to-03\n", "  cell: to-03\n  test_was: a\n  test_why: ''\n", "TO-03: a changed rule keeps"),
         ("- id: TO-01", "- 7\n- id: TO-01", "must be a list of rows"),
         ("  rank: headline\n", "  rank: headline\n  rank: detail\n", "duplicate key"),
     ],
@@ -89,16 +90,17 @@ def test_all_faults_are_named_at_once(folder):
 
 
 def test_rows_may_stand_under_the_key_claims(folder, update):
-    (folder / "toy.yml").write_text("claims:\n" + textwrap.indent(LEDGER, "  "))
+    (folder / "toy.yml").write_text("claims:\n" + textwrap.indent(LEDGER, "  "), encoding="utf-8")
     claims.Ledger("toy", folder).report("TO-02", "partly", finding="slope 0.0 [-0.1, 0.1]")
     assert claims.Ledger("toy", folder)["TO-02"].verdict == "partly"
 
 
 def test_a_changed_test_keeps_its_old_text(folder):
     path = folder / "toy.yml"
-    path.write_text(LEDGER.replace("  cell: to-03\n", "  cell: to-03\n  test_was: look\n  test_why: vague\n"))
+    was = "  test_was: look\n  parameters_was: {n: 7}\n  test_why: vague\n"
+    path.write_text(LEDGER.replace("  cell: to-03\n", f"  cell: to-03\n{was}"), encoding="utf-8")
     page = claims.Ledger("toy", folder).claim("TO-03")._repr_html_()
-    assert "look" in page and "vague" in page
+    assert "look" in page and "n: 7" in page and "vague" in page
 
 
 def test_unknown_chapter_names_the_known_ones(folder):

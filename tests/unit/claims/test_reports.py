@@ -1,4 +1,4 @@
-"""A report of a chapter beside the row of the ledger; a rounded digit is no difference."""
+"""A report of a chapter beside the row of the ledger; the last of several digits is no difference."""
 
 import pytest
 from shallow import claims
@@ -53,7 +53,8 @@ def test_a_claim_never_reported_is_a_mismatch(decided):
 
 def test_a_planted_verdict_fails(decided, folder):
     path = folder / "toy.yml"
-    path.write_text(path.read_text().replace("verdict: answered", "verdict: reproduced"))
+    planted = path.read_text(encoding="utf-8").replace("verdict: answered", "verdict: reproduced")
+    path.write_text(planted, encoding="utf-8")
     with pytest.raises(claims.LedgerMismatch, match=r"(?s)cell    answered.*ledger  reproduced"):
         claims.Ledger("toy", folder).report("TO-03", "answered", finding="slope 0.1 [0.0, 0.2]")
 
@@ -81,7 +82,7 @@ def test_comparing_never_writes(decided, folder):
 def test_report_refuses(folder, update, outcome, finding, verdict, says):
     with pytest.raises(ValueError, match=says):
         claims.Ledger("toy", folder).report("TO-01", outcome, finding=finding, verdict=verdict)
-    assert (folder / "toy.yml").read_text() == LEDGER
+    assert (folder / "toy.yml").read_text(encoding="utf-8") == LEDGER
 
 
 @pytest.mark.parametrize("text", ["slope 0.5 [0.4, 1.1] at n = 10; e.g. for P = 3", "0.62 vs. 0.04", "it ends."])
@@ -93,12 +94,13 @@ def test_one_sentence_accepts(text):
     ("text", "expected"),
     [
         ("r is 0.016 [0.010, 0.031]", "r is 0.015 [0.010, 0.032]"),
-        ("| -0.00 | 1.0e-05 |", "| 0.01 | 1.1e-05 |"),
+        ("| -0.10 | 1.0e-05 |", "| -0.11 | 1.1e-05 |"),
         ("44% of the runs and 12 %", "45% of the runs and 11 %"),
         ("the end is 0.99.", "the end is 1.00."),
+        ("from -0.00 to 0.0", "from 0.00 to -0.0"),
     ],
 )
-def test_a_rounded_digit_is_no_difference(text, expected):
+def test_the_last_of_several_digits_is_no_difference(text, expected):
     assert rounding.settled(text, expected) == expected
 
 
@@ -113,14 +115,23 @@ def test_a_rounded_digit_is_no_difference(text, expected):
         ("r is 0.015 in all", "r is 0.015"),
         ("0.5 and 0.6", "0.5"),
         ("reproduced", "undecided"),
+        ("slope 0.1", "slope 0.2"),
+        ("slope 0.00", "slope 0.01"),
+        ("slope -0.1", "slope 0.1"),
+        ("0.010", "0.009"),
+        ("0.9", "1.0"),
+        ("9% of the runs", "10% of the runs"),
+        ("0%", "1%"),
     ],
 )
 def test_any_other_difference_stays(text, expected):
     assert rounding.settled(text, expected) == text != expected
 
 
-def test_ledger_accepts_a_rounded_digit_and_no_more(decided):
+def test_ledger_accepts_the_last_of_several_digits_and_no_more(decided):
     parts = {"a": "reproduced", "b": "partly"}
-    decided.report("TO-01", parts, finding="slope 0.5 [0.3, 1.2]")
+    decided.report("TO-01", parts, finding="slope 0.5 [0.4, 1.2]")
+    with pytest.raises(claims.LedgerMismatch, match=r"0\.3"):
+        decided.report("TO-01", parts, finding="slope 0.5 [0.3, 1.1]")
     with pytest.raises(claims.LedgerMismatch, match=r"0\.7"):
         decided.report("TO-01", parts, finding="slope 0.7 [0.4, 1.1]")

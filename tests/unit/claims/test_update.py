@@ -15,7 +15,7 @@ def test_update_changes_one_row_and_nothing_else(folder, update):
         "slope -0.50 [-0.61, -0.39]: " + "a long sentence that the file has to fold somewhere, " * 4 + "and its end"
     )
     claims.Ledger("toy", folder).report("TO-02", {"a": "reproduced", "b": "reproduced"}, finding=finding)
-    old, new = LEDGER, (folder / "toy.yml").read_text()
+    old, new = LEDGER, (folder / "toy.yml").read_text(encoding="utf-8")
     head, tail = old.split("  note: 'quoted: on purpose'\n")
     assert new.startswith(head) and new.endswith(
         tail.removeprefix("  reason: nobody has looked\n  verdict: untested\n")
@@ -31,10 +31,10 @@ def test_update_there_and_back_is_the_same_file(folder, update, id):
     """Comments, order and folding survive any number of updates, at any row, the last one included."""
     ledger = claims.Ledger("toy", folder)
     ledger.report(id, "reproduced", finding="first")
-    once = (folder / "toy.yml").read_text()
+    once = (folder / "toy.yml").read_text(encoding="utf-8")
     ledger.report(id, {"a": "partly", "b": "reproduced"}, finding="second")
     ledger.report(id, "reproduced", finding="first")
-    assert (folder / "toy.yml").read_text() == once
+    assert (folder / "toy.yml").read_text(encoding="utf-8") == once
     assert [line for line in once.splitlines() if "#" in line] == [line for line in LEDGER.splitlines() if "#" in line]
 
 
@@ -67,7 +67,7 @@ def test_failed_update_leaves_the_old_file(folder, update, monkeypatch):
     monkeypatch.setattr(os, "replace", broken)
     with pytest.raises(OSError, match="disk full"):
         claims.Ledger("toy", folder).report("TO-01", "partly", finding="x")
-    assert (folder / "toy.yml").read_text() == LEDGER
+    assert (folder / "toy.yml").read_text(encoding="utf-8") == LEDGER
     assert {path.name for path in folder.iterdir()} == {"documents.yml", "toy.yml"}
 
 

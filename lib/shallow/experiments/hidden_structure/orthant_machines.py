@@ -299,12 +299,8 @@ def tuned(
 
 #: A recomputed cell trains the network and measures it; the machines take too long.  Rounding decides where these
 #: networks end: on another processor the start of the same ones is compared.
-RULE = {
-    "replicates": "run",
-    "agreement": Agreement(elsewhere=None),
-    "shortened": {"whole": False},
-    "start": "hidden_structure/orthants",
-}
+CHAOTIC = {"agreement": Agreement(elsewhere=None), "start": "hidden_structure/orthants"}
+RULE = {"replicates": "run", "shortened": {"whole": False}} | CHAOTIC
 RECORDS: dict[str, Recipe] = {
     "tangent_machines": Recipe(
         author_form,

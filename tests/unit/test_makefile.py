@@ -1,0 +1,116 @@
+"""The Makefile with a stub for every program of the environment, in a folder with a space and a letter beyond ASCII."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from references import ROOT
+
+TARGETS = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)[1].split()
+SOURCES = ("pyproject.toml", "package.json", "tools/vendor.py", "records/run.nc", "book/page.md")
+STAMPS = (".venv/.installed", ".venv/.lab", ".venv/.bench", "book/_static/vendor/.installed")
+# As this locale writes a name that a UTF-8 one has given.
+NAME = os.fsdecode("ein Büro mit Platz".encode())
+PROGRAMS = ("python", "pip", "pytest", "ruff", "jupyter", "jupyter-book")
+# Notes its name, its arguments and what `make lab` puts into the environment; fails where the test says so.
+STUB = """#!/bin/bash
+printf '%s\\t' "$(basename "$0")" "$@" "$JUPYTER_CONFIG_PATH" >> "$CALLS"; echo >> "$CALLS"
+if [ "$1 $2" = "-m venv" ]; then mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; cp "$0" "$3/bin/pip"; fi
+[ -z "$FAILING" ] || [[ "$*" != *"$FAILING"* ]]
+"""
+
+
+class Folder:
+    """A folder in which `make` can be called, and the calls of the stubs."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.log = path, path.parent / "calls"
+        self.log.touch()
+
+    def make(self, *arguments: str, failing: str = "") -> subprocess.CompletedProcess:
+        """One call, without what a `make` that runs these tests has put into the environment."""
+        environment = {"PATH": os.environ["PATH"], "CALLS": str(self.log), "FAILING": failing}
+        return subprocess.run(
+            ["make", *arguments], cwd=self.path, env=environment, capture_output=True, encoding="utf-8", timeout=60
+        )
+
+    def calls(self) -> list[list[str]]:
+        return [line.split("\t")[:-1] for line in os.fsdecode(self.log.read_bytes()).splitlines()]
+
+    def state(self) -> dict[Path, int]:
+        """Every file and folder with the time of its last change."""
+        return {path: path.stat().st_mtime_ns for path in self.path.rglob("*")}
+
+
+def planted(path: Path, content: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def folder(tmp_path) -> Folder:
+    """A copy of the Makefile beside an environment of stubs, everything installed."""
+    path = tmp_path / NAME
+    for name in SOURCES:
+        planted(path / name, "kernelspec: python3\n")
+    for program in PROGRAMS:
+        planted(path / ".venv" / "bin" / program, STUB)
+    for name in STAMPS:
+        planted(path / name, "")
+    shutil.copy(ROOT / "Makefile", path)
+    return Folder(path)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_works_in_a_folder_of_any_name(folder, target):
+    done = folder.make(target)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert folder.calls() or target in ("help", "clean", "clean-book")
+    parts = [word for call in folder.calls() for word in call if any(part in word for part in NAME.split())]
+    assert all(str(folder.path) in word for word in parts)
+
+
+def test_the_lab_is_opened_here(folder):
+    folder.make("lab", "ARGS=--no-browser --port=1")
+    name, command, *options, config = folder.calls()[-1]
+    assert (name, command, config) == ("jupyter", "lab", f"{folder.path}/.jupyter")
+    assert options[0] == f"--notebook-dir={folder.path}" and options[-2:] == ["--no-browser", "--port=1"]
+
+
+def test_the_environment_is_made_by_a_python_in_any_folder(folder):
+    shutil.move(folder.path / ".venv" / "bin" / "python", folder.path / "a python")
+    shutil.rmtree(folder.path / ".venv")
+    done = folder.make(".venv/.lab", f"PYTHON={folder.path}/a python")
+    assert done.returncode == 0, done.stderr
+    assert [call[0] for call in folder.calls()] == ["a python", "a python", "pip", "pip"]
+
+
+@pytest.mark.parametrize("flag", ["-n", "-q", "-t"])
+@pytest.mark.parametrize("stale", [False, True], ids=["installed", "to be installed"])
+def test_a_call_that_is_to_run_nothing_runs_and_stamps_nothing(folder, flag, stale):
+    if stale:
+        os.utime(folder.path / "pyproject.toml")
+    before = folder.state()
+    for target in TARGETS:
+        folder.make(flag, target)
+    assert folder.calls() == [] and folder.state() == before
+
+
+def test_a_green_run_is_not_repeated(folder):
+    assert folder.make("test").returncode == 0
+    count = len(folder.calls())
+    assert "Nothing has changed" in folder.make("test").stdout and len(folder.calls()) == count + 1
+    folder.make("test", "FORCE=1")
+    assert len(folder.calls()) == 2 * count + 1
+
+
+@pytest.mark.parametrize("failing", ["tests/unit", "coverage_report", "tests/book"])
+def test_a_failing_run_is_no_green_one_and_ends_with_the_last_suite(folder, failing):
+    assert folder.make("test", failing=failing).returncode != 0
+    assert not (folder.path / "_build" / "tested").exists()
+    suites = [call for call in folder.calls() if call[0] == "pytest"]
+    assert [("tests/unit" in call, "tests/book" in call) for call in suites] == [(True, False), (False, True)]
