@@ -1,8 +1,8 @@
 """Redoing cells of recorded runs: which are drawn, how they are compared, and what the manifests keep of it.
 
 Cells are drawn from all quarters of the expected cost, other ones on another day, and those first that the present code
-has not redone.  A redone cell must agree with the record exactly (to rounding) wherever this kind of processor has done
-so before; on another kind, where it does not, by the recipe's tolerance for other processors.
+has not redone.  A redone cell must agree with the record exactly (to rounding) where this kind of processor made the
+record or has redone that cell so before; elsewhere, where it does not, by the recipe's tolerance for other processors.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import numpy as np
 from filelock import FileLock
 
 from shallow import fingerprint, paths, records, stats, sweep
-from shallow.experiments import Recipe
 from shallow.records import RecordError
 from shallow.store import replace_files
 
@@ -198,7 +197,7 @@ def redo(name: str, cell: int, *, whole: bool = False) -> Redone:
     wrong = agreement.disagreements(fresh, stored, point)
     if not wrong:
         return Redone(name, cell, whole, EXACT, seconds)
-    if not is_held_to_rounding(wanted, made, point, whole=whole):
+    if not is_held_to_rounding(made, cell, whole=whole):
         if not wanted.is_steady(point):
             return _instead(name, point, whole=whole)
         if whole and wanted.shortened:
@@ -219,17 +218,12 @@ def _instead(name: str, point: Mapping[str, object], *, whole: bool) -> Redone:
     return redo(name, records.points(wanted).index(steady), whole=whole)
 
 
-def is_held_to_rounding(wanted: Recipe, made: Mapping, point: Mapping[str, object], *, whole: bool) -> bool:
-    """Whether this kind of processor made the record, or has redone cells like that one exactly.
-
-    A whole cell is like whole ones, and one that is not steady like others that are not.
-    """
-    here, points = records.processor(), records.points(wanted)
-    if made["processor"].rpartition(",")[0] == here:
-        return True
+def is_held_to_rounding(made: Mapping, cell: int, *, whole: bool) -> bool:
+    """Whether this kind of processor made the record, or has redone that cell exactly before, wholly if asked."""
+    here = records.processor()
     exact = [note for note in made["redone"] if (note["rule"], note["processor"]) == (EXACT, here)]
-    alike = [cell for note in exact if note["whole"] >= whole for cell in note["cells"] if cell < len(points)]
-    return any(wanted.is_steady(points[cell]) <= wanted.is_steady(point) for cell in alike)
+    again = any(cell in note["cells"] and note["whole"] >= whole for note in exact)
+    return again or made["processor"].rpartition(",")[0] == here
 
 
 # Within a time.
