@@ -32,7 +32,7 @@ class Redone:
     """A cell that was computed again and agreed with its record.
 
     Attributes:
-        record: name of the record that it was compared with: that of the start for runs that cannot be compared here.
+        record: name of the record.
         cell: its number in the grid.
         whole: as it was recorded, not shortened.
         rule: :data:`EXACT` or :data:`ELSEWHERE`.
@@ -199,7 +199,7 @@ def redo(name: str, cell: int, *, whole: bool = False) -> Redone:
         return Redone(name, cell, whole, EXACT, seconds)
     if not is_held_to_rounding(made, cell, whole=whole):
         if not wanted.is_steady(point):
-            return _instead(name, point, whole=whole)
+            return _instead(name, cell, whole=whole)
         if whole and wanted.shortened:
             return redo(name, cell)
         wrong = agreement.disagreements(fresh, stored, point, elsewhere=True)
@@ -208,14 +208,17 @@ def redo(name: str, cell: int, *, whole: bool = False) -> Redone:
     raise RecordError(f"record {name!r} differs from its own code at {point} in {', '.join(map(repr, wrong))}")
 
 
-def _instead(name: str, point: Mapping[str, object], *, whole: bool) -> Redone:
-    """What is compared on a processor on which the run at a point is another one."""
+def _instead(name: str, cell: int, *, whole: bool) -> Redone:
+    """What is compared on a processor on which that run is another one; its start is none of the record's computing."""
     wanted = records.recipe(name)
+    points = records.points(wanted)
+    point = points[cell]
     if wanted.start:
         start = records.recipe(wanted.start)
-        return redo(wanted.start, records.points(start).index({axis: point[axis] for axis in start.axes}))
+        redo(wanted.start, records.points(start).index({axis: point[axis] for axis in start.axes}))
+        return Redone(name, cell, False, ELSEWHERE, 0.0)
     steady = dict(point) | {axis: values[0] for axis, values in wanted.steady.items() if point[axis] not in values}
-    return redo(name, records.points(wanted).index(steady), whole=whole)
+    return redo(name, points.index(steady), whole=whole)
 
 
 def is_held_to_rounding(made: Mapping, cell: int, *, whole: bool) -> bool:

@@ -108,7 +108,11 @@ def test_on_another_processor_the_start_of_chaotic_runs_is_compared(recorded, mo
     with pytest.raises(records.RecordError, match="record 'planted/chaotic' differs"):
         verification.verify("planted/chaotic")
     monkeypatch.setattr(records, "processor", lambda: "another one")
-    assert verification.verify("planted/chaotic")[0].record == "planted/slow"
+    (trial,) = verification.verify("planted/chaotic")
+    assert (trial.whole, trial.rule, trial.seconds) == (False, verification.ELSEWHERE, 0)
+    alter(recorded, "slow", lambda values: values * 1.5)
+    with pytest.raises(records.RecordError, match="record 'planted/slow' differs"):
+        verification.verify("planted/chaotic")
 
 
 def test_on_another_processor_a_steady_cell_is_compared_in_the_place_of_one_that_is_not(recorded, monkeypatch):
