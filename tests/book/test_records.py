@@ -1,7 +1,7 @@
 """Every record is whole and agrees with its code, and no rule of comparison lets a wrong record pass.
 
 A cell is recomputed where the code has changed since the record was made, and of a seventh of the others, other ones
-every day and of all costs up to a limit; `make verify` spends an hour on whole cells.
+every day and of all costs up to a limit; `make verify MINUTES=60` spends an hour on whole ones.
 """
 
 import itertools
