@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import warnings
@@ -19,6 +20,7 @@ INTERRUPTED = 130  # the customary exit status after Ctrl-C
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """Recorded runs of the book: what is too long for a page, computed once and kept under records/."""
+    gc.set_threshold(100_000)  # imports and parsed files make many objects: collecting takes a third of `list`
 
 
 def _names(command: Callable) -> Callable:
