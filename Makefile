@@ -27,7 +27,7 @@ INSTALL = $(BIN)/pip install --quiet uv==0.13.8 && $(BIN)/uv pip install --quiet
 endif
 
 # What a chapter's numbers depend on besides its own cells.
-SOURCES := lib records benchmarks book/claims pyproject.toml
+SOURCES := lib experiments records benchmarks book/claims pyproject.toml
 
 .PHONY: help book test coverage lab records verify bench references browser interactive lint clean clean-book
 

@@ -12,8 +12,9 @@ from tempfile import TemporaryDirectory
 import xarray as xr
 from click.testing import CliRunner
 from distributed import LocalCluster
-from shallow import paths, records
+
 from shallow.__main__ import main
+from shallow.book import paths, records
 
 #: 40 cells of about a second.
 NAME = "hidden_structure/shifted_roots"

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import torch
+
 from shallow import mlp
 from shallow.kernels import layered
 from shallow.stats import stream

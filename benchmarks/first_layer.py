@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import torch
+
 from shallow import nets
 from shallow.data import single_index
 from shallow.stats import stream

@@ -8,7 +8,8 @@ import time
 
 import numpy as np
 import torch
-from shallow.experiments.simplicity_bias import two_fits
+
+from experiments.simplicity_bias import two_fits
 from shallow.stats import stream
 from shallow.train import flow, second_moments
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+
 from shallow import mlp
 from shallow.stats import stream
 from shallow.train import ensemble

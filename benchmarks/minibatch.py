@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import torch
+
 from shallow import nets
 from shallow.data import teachers
 from shallow.stats import stream

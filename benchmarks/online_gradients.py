@@ -11,6 +11,7 @@ import time
 import numpy as np
 import torch
 from scipy import fft
+
 from shallow import committee
 from shallow.data.nlgp import Process, eigenvalues
 from shallow.stats import stream

@@ -10,13 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+
+from experiments.localization import gaussian_flow
+from experiments.simplicity_bias import two_fits
 from shallow import committee, mlp, nets
 from shallow.data import cyclic, teachers
 from shallow.data.nlgp import Process, circulant
-from shallow.experiments.simplicity_bias import two_fits
 from shallow.geometry import extremal
 from shallow.kernels import coordinate_descent, layered
-from shallow.receptive import gaussian_flow
 from shallow.spectra import esd, tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 from shallow.stats import stream

@@ -10,10 +10,11 @@ import time
 import numba
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
+
 from shallow.spectra import esd, rank_one, tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 from shallow.stats import stream
-from threadpoolctl import threadpool_limits
 
 SIZE = 4000
 SHAPE = (1500, 1000)  # of the document's base setting

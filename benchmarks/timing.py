@@ -19,10 +19,10 @@ def confine(threads: int) -> None:
 def prepared(method: str, dtype: str, n: int, m: int, threads: int):
     """The method with its problems, compiled and checked against the book's trainer; None without its library."""
     import numpy as np
-    from shallow import nets
-    from shallow.data import cyclic
 
     from benchmarks import univariate
+    from shallow import nets
+    from shallow.data import cyclic
 
     samples = [cyclic.sample(n, seed=seed) for seed in range(NETWORKS)]
     problems = [(data.x, data.y, nets.default(data.rng, m)) for data in samples]
@@ -53,7 +53,7 @@ def seconds(method: str, dtype: str, n: int, m: int, threads: int) -> float | No
 
 def environment() -> dict:
     """What the numbers depend on."""
-    from shallow.records import processor
+    from shallow.book.records import processor
 
     versions = {name: importlib.metadata.version(name) for name in ("dask", "numba", "numpy", "torch")}
     try:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numba
 import numpy as np
 import torch
+
 from shallow.train import univariate
 
 STEP = 0.01

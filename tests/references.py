@@ -20,7 +20,8 @@ import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from ruamel.yaml import YAML
-from shallow.claims import rounding
+
+from shallow.book.claims import rounding
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from shallow import claims, paths
+from shallow.book import claims, paths
 
 LOCK = paths.ROOT / "tests" / "book" / "rules.json"
 RULE = ("head", "test", "parameters")  # of a file the first, of a row the others

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import click
 from joblib import cpu_count
 
-from shallow import recording, records, sweep, verification
+from shallow.book import recording, records, sweep, verification
 
 INTERRUPTED = 130  # the customary exit status after Ctrl-C
 

@@ -7,9 +7,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.nn import functional
+
 from shallow import deep, stats
 from shallow.train import accumulated
-from torch.nn import functional
 
 IMAGES, CLASSES = 13, 3
 

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 import torch
 from agreement.authors.files import Recording
+
+from experiments.heavy_tails import overlaps
 from shallow.data.single_index import Sample
 from shallow.nets import Student
-from shallow.spectra import esd, overlaps, tails
+from shallow.spectra import esd, tails
 from shallow.train import first_layer, ridge
 from shallow.train.first_layer import GD, Adam
 

@@ -7,9 +7,10 @@ import pytest
 from agreement.authors.files import Recording, difference
 from agreement.authors.streams import Seed
 from scipy.spatial.distance import cdist
+from sklearn.svm import LinearSVC
+
 from shallow.kernels import layered, linear_machines, machines
 from shallow.mlp import Stack
-from sklearn.svm import LinearSVC
 
 PROGRAM = Recording("hidden_structure_kernels", {"x", "y", "x_hundred", "y_hundred", "x_new", "y_new", "theta_16"})
 SETTINGS = PROGRAM.settings

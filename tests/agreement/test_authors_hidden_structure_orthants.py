@@ -8,8 +8,9 @@ import pytest
 from agreement.authors.files import Recording, difference
 from agreement.authors.streams import Recorded
 from scipy.special import expit
+
+from experiments.hidden_structure import folding
 from shallow.data import orthants
-from shallow.geometry import folding
 from shallow.losses import LOSSES
 from shallow.mlp import Stack
 from shallow.train import ensemble

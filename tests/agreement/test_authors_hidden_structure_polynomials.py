@@ -8,6 +8,7 @@ import torch
 from agreement.authors.files import Recording, difference
 from agreement.authors.streams import Recorded, Seed
 from scipy.spatial.distance import cdist
+
 from shallow import mlp
 from shallow.data import hidden_index
 from shallow.geometry import hidden_direction

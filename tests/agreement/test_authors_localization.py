@@ -7,6 +7,7 @@ import pytest
 import torch
 from agreement.authors.files import Recording, difference
 from scipy.special import erfinv
+
 from shallow import committee
 from shallow.committee import Committee
 from shallow.data import nlgp

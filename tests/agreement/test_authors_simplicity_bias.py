@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 from agreement.authors.files import Recording, difference
+
 from shallow import nets
 from shallow.nets import TwoLayer
 from shallow.train import minibatch

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from experiments.simplicity_bias import clusters, gaussian_loss
 from shallow import nets
-from shallow.geometry import clusters, gaussian_loss
 
 
 def slow_cover(network, tolerance):

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from shallow import deep, stats
 from torch.nn import functional
+
+from shallow import deep, stats
 
 BUILD = {"vgg11": deep.vgg11, "resnet18": deep.resnet18}
 SIDE = {"vgg11": 32, "resnet18": 16}

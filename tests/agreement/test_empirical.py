@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+
 from shallow import nets
 from shallow.data import cyclic
 from shallow.kernels import empirical

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from shallow import mlp
 from shallow.mlp import Stack
 from shallow.stats import stream

@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from shallow import nets
 from shallow.data import teachers
 from shallow.stats import stream

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from experiments.simplicity_bias import gaussian_loss
 from shallow import nets
 from shallow.data import teachers
-from shallow.geometry import gaussian_loss
 
 
 def network(rng, width, inputs, scale=1.0):

@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 from scipy.stats import norm
+
+from experiments.hidden_structure import folding, linear_flow, symmetry
 from shallow import nets, stats
 from shallow.data import hidden_index, orthants
-from shallow.geometry import folding, hidden_direction
-from shallow.kernels import empirical, symmetry
-from shallow.train import linear_flow
+from shallow.geometry import hidden_direction
+from shallow.kernels import empirical
 
 
 def slow_nearest(queries, points):

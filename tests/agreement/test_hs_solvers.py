@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from shallow.kernels import coordinate_descent, interior_point, linear_machines, machines
 
 RNG = np.random.default_rng(3)

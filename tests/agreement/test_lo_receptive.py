@@ -6,8 +6,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import erf
+
+from experiments.localization import gaussian_flow, populations, starting_loss
 from shallow import stats
-from shallow.receptive import fields, gabor, gaussian_flow, populations, starting_loss
+from shallow.receptive import fields, gabor
 
 SHAPES = st.one_of(st.tuples(st.integers(2, 9)), st.tuples(st.integers(2, 5), st.integers(2, 6)))
 

@@ -4,12 +4,14 @@ from functools import partial
 
 import numpy as np
 import pytest
-from shallow.kernels import layered, linear_machines, machines, ridge, selection
-from shallow.stats import stream
-from shallow.train.ridge import Ridge
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
+
+from experiments.hidden_structure import selection
+from shallow.kernels import layered, linear_machines, machines, ridge
+from shallow.stats import stream
+from shallow.train.ridge import Ridge
 
 WIDTHS = (4, 8, 8, 1)
 

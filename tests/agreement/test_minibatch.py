@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from shallow.data import teachers
 from shallow.nets import TwoLayer, small
 from shallow.stats import stream

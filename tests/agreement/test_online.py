@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from shallow import committee
 from shallow.committee import Committee
 from shallow.data.nlgp import Process

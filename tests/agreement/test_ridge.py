@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import Ridge as SklearnRidge
+
 from shallow import nets
 from shallow.data import single_index
 from shallow.kernels import empirical
 from shallow.stats import stream
 from shallow.train import ridge
-from sklearn.linear_model import Ridge as SklearnRidge
 
 
 def features(n, h, seed=0):

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from experiments.simplicity_bias import circles, deviation
 from shallow import stats
 from shallow.data import teachers
-from shallow.geometry import alignment, circles, deviation
+from shallow.geometry import alignment
 
 
 def between(x):

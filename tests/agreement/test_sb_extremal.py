@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from experiments.simplicity_bias import infinite_sample
 from shallow import stats
 from shallow.data import teachers
-from shallow.geometry import alignment, extremal, infinite_sample
+from shallow.geometry import alignment, extremal
 
 
 def rows(found):

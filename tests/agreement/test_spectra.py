@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shallow.spectra import esd, overlaps
+
+from experiments.heavy_tails import overlaps
+from shallow.spectra import esd
 
 
 def with_spectrum(h: int, d: int, values: np.ndarray, seed: int = 0) -> np.ndarray:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate
+
 from shallow.spectra import tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 from shallow.spectra.tail_laws import Exponential, LogNormal, PowerLaw, TruncatedPowerLaw, vuong

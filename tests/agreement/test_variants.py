@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 from scipy.special import ndtr
+
+from experiments.simplicity_bias import runs, stationary, sweeps
+from experiments.simplicity_bias import variants as experiment
 from shallow.data import teachers
-from shallow.experiments.simplicity_bias import runs, stationary, sweeps
-from shallow.experiments.simplicity_bias import variants as experiment
 from shallow.nets import TwoLayer, small
 from shallow.stats import stream
 from shallow.train import minibatch, variants

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import special
+
 from shallow.stats import stream
 from shallow.train import vector_math
 

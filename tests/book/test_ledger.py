@@ -6,7 +6,8 @@ import jupytext
 import pytest
 import references
 import rule_lock
-from shallow import claims
+
+from shallow.book import claims
 
 DOCUMENTS = claims.documents()
 WRITTEN = [chapter for chapter in DOCUMENTS if (references.BOOK / f"{chapter}.md").exists()]

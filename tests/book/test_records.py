@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from joblib import cpu_count
-from shallow import paths, records, verification
-from shallow.experiments import spread
+
+from shallow.book import paths, records, verification
+from shallow.book.recipes import spread
 
 TURNS, LIMIT = 7, 15.0
 

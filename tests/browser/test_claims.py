@@ -4,7 +4,8 @@ from urllib.parse import urldefrag, urljoin
 
 import pytest
 from playwright.sync_api import Page, expect
-from shallow import claims
+
+from shallow.book import claims
 
 ROWS = claims.everything()
 PHONE = {"width": 390, "height": 844}

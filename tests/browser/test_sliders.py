@@ -8,7 +8,8 @@ import pytest
 import references
 from ipywidgets import embed
 from playwright.sync_api import Locator, Page, expect
-from shallow import sliders
+
+from shallow.book import sliders
 
 CALL = re.compile(r"^sliders\.\w+\(", re.MULTILINE)
 CHAPTERS = [path for path in references.chapters() if CALL.search(path.read_text(encoding="utf-8"))]

@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 # first picture, which was drawn when its section ran, comes back after everything else has run.
 MOVE = """
 import gc
-from shallow.sliders import SliderSet
+from shallow.book.sliders import SliderSet
 for box in [thing for thing in gc.get_objects() if isinstance(thing, SliderSet)]:
     picture = box.children[1]
     first = picture.value

@@ -2,10 +2,9 @@
 
 import signal
 
-from shallow import records
-from shallow.__main__ import main
-
 from planted.cells import RECORDS
+from shallow.__main__ import main
+from shallow.book import records
 
 # A shell without job control starts what runs in the background with Ctrl-C ignored, and children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

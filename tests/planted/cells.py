@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
-from shallow.experiments import Agreement, Recipe
 from threadpoolctl import threadpool_info
+
+from shallow.book.recipes import Agreement, Recipe
 
 
 def _leave_trace(**point) -> None:

@@ -2,7 +2,8 @@
 
 import numpy as np
 import xarray as xr
-from shallow.store import Store
+
+from shallow.book.store import Store
 
 
 def write(folder: str, value: int) -> None:

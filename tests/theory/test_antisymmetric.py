@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+
+from experiments.cyclic_labels import initialisation
 from shallow import nets
 from shallow.data import cyclic
-from shallow.experiments.cyclic_labels import initialisation
 from shallow.kernels import empirical
 from shallow.nets import TwoLayer
 from shallow.train import univariate

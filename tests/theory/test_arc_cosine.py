@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats as scipy_stats
+
 from shallow import nets
 from shallow.kernels import arc_cosine, empirical, layered, limits
 from shallow.stats import stream

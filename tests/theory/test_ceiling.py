@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
-from shallow.data import hidden_index
-from shallow.kernels.ceiling import angular_energies, ceiling
-from shallow.stats import stream
 from sklearn.metrics.pairwise import rbf_kernel
+
+from experiments.hidden_structure.ceiling import angular_energies, ceiling
+from shallow.data import hidden_index
+from shallow.stats import stream
 
 DIMENSION, DEVIATION = 5, 0.6
 TARGET = hidden_index.polynomial(3) + 0.5 * hidden_index.polynomial(4)

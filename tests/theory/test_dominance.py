@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 from scipy import integrate, optimize, special
+
+from experiments.localization import dominance
+from experiments.localization.dominance import at_a_point, gabors, on_average, variance_ratio
 from shallow.data import nlgp
 from shallow.data.nlgp import Process
-from shallow.receptive import dominance
-from shallow.receptive.dominance import at_a_point, gabors, on_average, variance_ratio
 from shallow.stats import stream
 
 SLOW, FAST = Process(40, 2, 0), Process(40, 1, 0)

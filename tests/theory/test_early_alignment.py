@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from scipy.linalg import expm
+
+from experiments.simplicity_bias import alignment_runs, phases, two_fits
 from shallow import nets
 from shallow.data import teachers
-from shallow.experiments.simplicity_bias import alignment_runs, phases, two_fits
 from shallow.stats import stream
 from shallow.train import flow
 

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
+from experiments.cyclic_labels import two_clusters
 from shallow import nets
 from shallow.data import cyclic
-from shallow.experiments.cyclic_labels import two_clusters
 from shallow.kernels import empirical
 from shallow.train import dense, oracle, univariate
 

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats as scipy_stats
+
+from experiments.hidden_structure import folding, linear_flow, symmetry
 from shallow import nets, stats
 from shallow.data import hidden_index, orthants
-from shallow.geometry import folding, hidden_direction
+from shallow.geometry import hidden_direction
 from shallow.geometry.hidden_direction import RandomCosine
-from shallow.kernels import empirical, symmetry
-from shallow.train import linear_flow
+from shallow.kernels import empirical
 
 DEVIATION = 0.47  # of v in the data of the chapter
 

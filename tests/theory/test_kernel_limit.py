@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from shallow import nets
 from shallow.kernels import empirical, limits
 

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from scipy.special import erf
+
+from experiments.localization import gaussian_flow, populations, starting_loss
 from shallow import stats
 from shallow.data import nlgp
-from shallow.receptive import fields, gaussian_flow, populations, starting_loss
+from shallow.receptive import fields
 
 PIXELS = 40
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate
+
 from shallow.spectra import esd, tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur, fit, fitted_distance
 

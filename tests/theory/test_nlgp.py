@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import special, stats
+
 from shallow.data import nlgp
 from shallow.data.nlgp import Process
 from shallow.stats import stream

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from shallow import committee
 from shallow.data.nlgp import Process, circulant
 from shallow.stats import stream

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from shallow.spectra import esd, rank_one
 
 H, D = 900, 600

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+
+from experiments.heavy_tails.row_profile import RowProfile, fit_log_normal
 from shallow.spectra import esd
 from shallow.spectra.marchenko_pastur import MarchenkoPastur, fitted_distance
-from shallow.spectra.row_profile import RowProfile, fit_log_normal
 
 H, D = 450, 300
 

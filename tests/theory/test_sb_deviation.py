@@ -5,10 +5,11 @@ from math import comb
 
 import numpy as np
 import pytest
+
+from experiments.simplicity_bias import circles, concentration, deviation
 from shallow import stats
 from shallow.data import teachers
-from shallow.experiments.simplicity_bias import concentration
-from shallow.geometry import alignment, circles, deviation
+from shallow.geometry import alignment
 
 CENTRE = np.array([0.5, 0.0])
 

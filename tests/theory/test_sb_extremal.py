@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+
+from experiments.simplicity_bias import infinite_sample
 from shallow import stats
 from shallow.data import teachers
-from shallow.geometry import alignment, extremal, infinite_sample
+from shallow.geometry import alignment, extremal
 from shallow.nets import TwoLayer
 
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shallow.spectra import esd, modes, rank_one, shapes, tails
+
+from experiments.heavy_tails import modes, shapes
+from shallow.spectra import esd, rank_one, tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 
 H, D = 600, 400

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.polynomial import hermite_e
+
 from shallow import nets
 from shallow.data import single_index
 from shallow.stats import stream

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import optimize
+
 from shallow.spectra import tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 from shallow.spectra.tail_laws import Exponential, LogNormal, PowerLaw, vuong

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from shallow.experiments.simplicity_bias import two_fits
+
+from experiments.simplicity_bias import two_fits
 from shallow.train import flow
 
 

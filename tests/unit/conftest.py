@@ -3,7 +3,8 @@
 import pytest
 from planted import cells
 from planted.forge import NAME, OTHER
-from shallow import paths, recording, records
+
+from shallow.book import paths, recording, records
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 import torch
+
 from shallow import deep, stats
 from shallow.train import accumulated
 from shallow.train.univariate import Diverged

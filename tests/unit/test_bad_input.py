@@ -12,13 +12,14 @@ import jupytext
 import numpy as np
 import pytest
 import references
-import shallow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numpy_strategies
-from shallow import checks
 from unit.bad_input import cases_geometry, cases_kernels, cases_networks, cases_receptive, cases_spectra, cases_train
 from unit.bad_input.spoil import ERRORS, case, complaint, faults, is_array, name_of, spoil
+
+import shallow
+from shallow import checks
 
 TABLES = (cases_networks, cases_train, cases_kernels, cases_spectra, cases_geometry, cases_receptive)
 ALL = [case for table in TABLES for case in table.CASES]

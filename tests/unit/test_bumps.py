@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import xarray as xr
-from shallow.experiments.cyclic_labels import bumps
+
+from experiments.cyclic_labels import bumps
 
 EPOCHS = np.arange(0, 20_001, 100)
 FALLING = 40.0 * np.exp(-EPOCHS / 4000)

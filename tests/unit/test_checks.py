@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 import torch
 from references import ROOT
-from shallow import canonical_code, checks, nets, stats
+
+from experiments.hidden_structure import symmetry
+from experiments.localization import gaussian_flow
+from experiments.simplicity_bias import clusters
+from shallow import checks, nets, stats
+from shallow.book import canonical_code
 from shallow.data import cyclic
-from shallow.geometry import clusters
-from shallow.kernels import empirical, symmetry
-from shallow.receptive import gaussian_flow
+from shallow.kernels import empirical
 from shallow.spectra import esd
 from shallow.train import dense, univariate
 

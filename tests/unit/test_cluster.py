@@ -17,8 +17,9 @@ import xarray as xr
 from click.testing import CliRunner
 from planted import cells
 from references import ROOT
-from shallow import paths, recording, records, sweep
+
 from shallow.__main__ import main
+from shallow.book import paths, recording, records, sweep
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")

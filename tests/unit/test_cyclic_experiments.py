@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 import xarray as xr
-from shallow import nets, stats, sweep
-from shallow.data import cyclic
-from shallow.experiments.cyclic_labels import (
+
+from experiments.cyclic_labels import (
     agreement,
     amplitudes,
     bumps,
@@ -20,6 +19,9 @@ from shallow.experiments.cyclic_labels import (
     stability,
     undersampling,
 )
+from shallow import nets, stats
+from shallow.book import sweep
+from shallow.data import cyclic
 from shallow.train import univariate
 
 

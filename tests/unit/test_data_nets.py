@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
+
 from shallow import losses, nets, stats
 from shallow.data import cyclic
 from shallow.nets import TwoLayer

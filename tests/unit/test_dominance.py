@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+
+from experiments.localization import dominance
 from shallow.data.nlgp import Process
-from shallow.receptive import dominance
 from shallow.stats import stream
 
 RNG = stream("test dominance")

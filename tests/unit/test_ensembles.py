@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import xarray as xr
-from shallow import sweep
-from shallow.experiments.cyclic_labels import ensembles, heatmaps, initialisation
+
+from experiments.cyclic_labels import ensembles, heatmaps, initialisation
+from shallow.book import sweep
 
 SMALL = dict(width=16, step=0.01, models=4, epochs=40, every=20)
 

@@ -14,7 +14,8 @@ import pytest
 from matplotlib.colors import to_rgb
 from nbclient import NotebookClient
 from PIL import Image
-from shallow import figures
+
+from shallow.book import figures
 from shallow.stats import Interval
 
 matplotlib.use("agg")
@@ -35,7 +36,7 @@ def grey(colour):
 
 def test_importing_changes_no_setting():
     code = (
-        "import matplotlib; before = dict(matplotlib.rcParams); import shallow.figures;"
+        "import matplotlib; before = dict(matplotlib.rcParams); import shallow.book.figures;"
         "after = dict(matplotlib.rcParams); assert {k: after[k] for k in before} == before"
     )
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)

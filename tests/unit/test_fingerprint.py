@@ -4,7 +4,8 @@ import os
 import sys
 
 import pytest
-from shallow import fingerprint
+
+from shallow.book import fingerprint
 
 CELLS = '''
 """Cells."""
@@ -202,7 +203,7 @@ def test_a_function_without_a_source_is_refused():
 
 
 def test_every_cell_of_the_book_has_a_fingerprint_of_its_own():
-    from shallow import records
+    from shallow.book import records
 
     cells = {recipe.cell for recipe in records.recipes().values()}
     assert len({fingerprint.of(cell) for cell in cells}) == len(cells)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+
 from shallow import nets
 from shallow.data import single_index
 from shallow.data.single_index import Sample, Teacher

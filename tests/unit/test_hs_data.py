@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from shallow import stats
 from shallow.data import hidden_index, orthants
 

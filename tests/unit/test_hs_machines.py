@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
-from shallow.data import orthants as shells
-from shallow.experiments.hidden_structure import (
+
+from experiments.hidden_structure import (
     orthant_kernels,
     orthant_machines,
     orthant_scores,
     polynomial_machines,
     tangent_identity,
 )
+from shallow.data import orthants as shells
 
 SMALL = {"points": 1, "epochs": 1}
 POLYNOMIAL = {"size": 2000, "points": 200, "tuning": 40, "penalties": (0.1, 1.0), "gammas": (1.0, "scale"), "epochs": 1}

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+
+from experiments.hidden_structure import folding, linear_flow, symmetry
 from shallow import stats
 from shallow.data import orthants
-from shallow.geometry import folding, hidden_direction
+from shallow.geometry import hidden_direction
 from shallow.geometry.hidden_direction import RandomCosine
-from shallow.kernels import empirical, symmetry
-from shallow.train import linear_flow
+from shallow.kernels import empirical
 
 X, E, BOTH = np.ones((3, 2)), np.ones(2), orthants.signs(np.arange(4), 2)
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from shallow.experiments.hidden_structure import orthant_statistics as statistics
+
+from experiments.hidden_structure import orthant_statistics as statistics
 from shallow.stats import stream
 
 FIVE = np.array([0.985, 0.53, 0.885, 0.89, 0.855])

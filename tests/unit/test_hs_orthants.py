@@ -4,10 +4,11 @@ import inspect
 
 import numpy as np
 import pytest
+
+from experiments.hidden_structure import orthant_sweeps as sweeps
+from experiments.hidden_structure import orthants
+from shallow.book.recipes import Agreement
 from shallow.data import orthants as shells
-from shallow.experiments import Agreement
-from shallow.experiments.hidden_structure import orthant_sweeps as sweeps
-from shallow.experiments.hidden_structure import orthants
 from shallow.mlp import stacked
 
 SHORT = {"epochs": 10}

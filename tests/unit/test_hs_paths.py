@@ -3,15 +3,9 @@
 import numpy as np
 import pytest
 import torch
+
+from experiments.hidden_structure import cited, kernel_paths, parity, polynomials, silent_alignment, two_stage
 from shallow import mlp, stats
-from shallow.experiments.hidden_structure import (
-    cited,
-    kernel_paths,
-    parity,
-    polynomials,
-    silent_alignment,
-    two_stage,
-)
 from shallow.kernels import layered
 from shallow.kernels.ridge import RidgePath
 from shallow.mlp import Stack

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
+
+from experiments.hidden_structure import hidden_inputs, polynomial_measures, polynomial_probes, polynomials
 from shallow import mlp
 from shallow.data import hidden_index
-from shallow.experiments.hidden_structure import hidden_inputs, polynomial_measures, polynomial_probes, polynomials
 from shallow.mlp import Stack
 
 TINY = {"size": 200, "epochs": 3, "early": 2}

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
+
+from experiments.heavy_tails import deep_nets
 from shallow import deep
-from shallow.experiments.heavy_tails import deep_nets
 from shallow.spectra import tails
 from shallow.stats import stream
 

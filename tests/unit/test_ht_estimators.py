@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats as scipy_stats
-from shallow.experiments.heavy_tails import estimators, runs, tail_fits
+
+from experiments.heavy_tails import estimators, runs, tail_fits
 from shallow.spectra import tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 

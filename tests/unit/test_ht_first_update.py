@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from shallow import stats, sweep
-from shallow.experiments.heavy_tails import first_gradient, first_update, runs
+
+from experiments.heavy_tails import first_gradient, first_update, runs
+from shallow import stats
+from shallow.book import sweep
 from shallow.spectra import esd, rank_one
 from shallow.train.first_layer import GD, Adam
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import xarray as xr
-from shallow.experiments.heavy_tails import long_runs, route, runs
-from shallow.spectra import esd, shapes
+
+from experiments.heavy_tails import long_runs, route, runs, shapes
+from shallow.spectra import esd
 from shallow.train import first_layer
 
 SMALL = dict(n=200, d=100, h=150, test=20)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import xarray as xr
-from shallow.experiments.heavy_tails import loss_rules
-from shallow.experiments.heavy_tails.loss_rules import GRID
+
+from experiments.heavy_tails import loss_rules
+from experiments.heavy_tails.loss_rules import GRID
 
 ALL = [0.0, *GRID]
 NOISE = 2.449

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import integrate
+
+from experiments.heavy_tails import first_gradient, open_questions, runs, steering
 from shallow import stats
 from shallow.data import single_index
-from shallow.experiments.heavy_tails import first_gradient, open_questions, runs, steering
 from shallow.nets import Student
 from shallow.spectra import esd, tails
 from shallow.train import first_layer, first_step

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import xarray as xr
+
+from experiments.heavy_tails import alignment, overlap_measures, overlaps, route, runs, sweeps
 from shallow import stats
-from shallow.experiments.heavy_tails import alignment, overlap_measures, route, runs, sweeps
-from shallow.spectra import esd, overlaps
+from shallow.spectra import esd
 
 SMALL = dict(n=200, d=100, h=150, test=20)
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import xarray as xr
-from shallow.experiments.heavy_tails import runs, scaling
+
+from experiments.heavy_tails import runs, scaling
 from shallow.spectra import esd
 from shallow.train import first_step
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import xarray as xr
-from shallow.experiments.heavy_tails import runs, sweeps
 from sklearn.linear_model import Ridge
+
+from experiments.heavy_tails import runs, sweeps
 
 RATES = [0.0, *runs.RATES]
 

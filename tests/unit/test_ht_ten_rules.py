@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import xarray as xr
-from shallow.experiments.heavy_tails import runs, sweeps, ten_rules
+
+from experiments.heavy_tails import runs, sweeps, ten_rules
 
 SEEDS, RATES = [0, 1, 2, 3, 4], [0.0, *runs.RATES]
 SHIFT = xr.DataArray([-0.002, -0.001, 0.0, 0.001, 0.002], {"seed": SEEDS}, "seed")

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.io import savemat
+
 from shallow import stats
 from shallow.data import images
 

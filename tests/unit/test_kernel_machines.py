@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from shallow.kernels import arc_cosine, layered, linear_machines, machines, ridge, selection
+
+from experiments.hidden_structure import selection
+from shallow.kernels import arc_cosine, layered, linear_machines, machines, ridge
 
 WEIGHTS, BIASES = [np.ones((3, 2)), np.ones((4, 3)), np.ones((1, 4))], [np.ones(3), np.ones(4), np.ones(1)]
 X, KERNEL, LABELS = np.ones((5, 2)), np.eye(4), np.array([1.0, -1.0, 1.0, -1.0])

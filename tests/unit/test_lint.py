@@ -29,7 +29,7 @@ def script(chapter) -> str:
 
 def modules() -> list[Path]:
     """All Python files of the repository."""
-    folders = ("lib", "benchmarks", "tests", "tools")
+    folders = ("lib", "experiments", "benchmarks", "tests", "tools")
     found = [path for folder in folders for path in sorted((references.ROOT / folder).rglob("*.py"))]
     assert len(found) > 100
     return [references.ROOT / "conftest.py", *found]

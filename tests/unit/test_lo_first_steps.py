@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
+from experiments.localization import first_steps, gaussian_flow, networks
 from shallow.data.nlgp import circulant
-from shallow.experiments.localization import first_steps, networks
-from shallow.receptive import gaussian_flow
 
 
 @pytest.fixture(scope="module")

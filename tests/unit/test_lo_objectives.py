@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+
+from experiments.localization import dominance, filters, networks, reductions, shaping
 from shallow.committee import Committee
 from shallow.data.nlgp import Batch, Process
-from shallow.experiments.localization import filters, networks, reductions, shaping
-from shallow.receptive import dominance
 from shallow.stats import stream
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from shallow.experiments.localization import arrangements, networks, scores, variants
-from shallow.experiments.localization.scores import Points
-from shallow.receptive.populations import population
+
+from experiments.localization import arrangements, networks, scores, variants
+from experiments.localization.populations import population
+from experiments.localization.scores import Points
 
 
 def _points(rng, m=400):

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from shallow.receptive import fields, gabor, gaussian_flow, populations, starting_loss
+
+from experiments.localization import gaussian_flow, populations, starting_loss
+from shallow.receptive import fields, gabor
 
 FIELDS, BIASES, EYE = np.ones((3, 4)), np.zeros(3), np.eye(4)
 RING = np.arange(40)

@@ -20,11 +20,14 @@ import numpy as np
 import pytest
 import torch
 from scipy.io import savemat
+
+from experiments.cyclic_labels import ensembles, heatmaps
+from experiments.hidden_structure import folding
+from experiments.simplicity_bias import clusters, gaussian_loss
 from shallow import committee, deep, mlp, nets
 from shallow.data import cyclic, images, teachers
 from shallow.data.nlgp import Process
-from shallow.experiments.cyclic_labels import ensembles, heatmaps
-from shallow.geometry import clusters, extremal, folding, gaussian_loss
+from shallow.geometry import extremal
 from shallow.kernels import empirical, layered
 from shallow.spectra import esd, tails
 from shallow.stats import RESAMPLES, stream

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from shallow import mlp
 from shallow.mlp import Stack
 from shallow.stats import stream

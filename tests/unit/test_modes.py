@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import xarray as xr
+
+from experiments.cyclic_labels import mode_analyses, modes, spectra
 from shallow import nets
 from shallow.data import cyclic
-from shallow.experiments.cyclic_labels import mode_analyses, modes, spectra
 from shallow.kernels import empirical
 from shallow.train import univariate
 

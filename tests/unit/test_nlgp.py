@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy.linalg import circulant
+
 from shallow.data import nlgp
 from shallow.data.nlgp import Process
 from shallow.stats import stream

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 import torch
+from unit.bad_input.given import STACK, STUDENT, X, Y
+from unit.bad_input.spoil import numbers
+
+from experiments.localization import dominance
 from shallow import deep, mlp, nets
 from shallow.data import hidden_index, nlgp
 from shallow.kernels import layered
-from shallow.receptive import dominance
 from shallow.stats import stream
 from shallow.train import accumulated, first_layer, minibatch
-from unit.bad_input.given import STACK, STUDENT, X, Y
-from unit.bad_input.spoil import numbers
 
 
 def seeded():

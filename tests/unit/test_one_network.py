@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import torch
+
+from experiments import one_network
 from shallow import nets
-from shallow.experiments import one_network
 from shallow.kernels import empirical
 from shallow.stats import stream
 from shallow.train.oracle import tensors

@@ -8,8 +8,9 @@ import nbformat
 import pytest
 import references
 from planted import cells
-from shallow import paths, provenance, recording, records
-from shallow.experiments import Agreement, Recipe
+
+from shallow.book import paths, provenance, recording, records
+from shallow.book.recipes import Agreement, Recipe
 
 NAME, OTHER = "planted/quick", "planted/slow"
 CHAPTER = """

@@ -18,9 +18,10 @@ from click.testing import CliRunner, Result
 from joblib.externals.loky import get_reusable_executor
 from planted import cells
 from references import ROOT
-from shallow import fingerprint, paths, recording, records, sweep
+
 from shallow.__main__ import main
-from shallow.experiments import Recipe
+from shallow.book import fingerprint, paths, recording, records, sweep
+from shallow.book.recipes import Recipe
 
 
 @pytest.fixture

@@ -11,9 +11,10 @@ import xarray as xr
 from click.testing import CliRunner
 from planted import cells
 from planted.forge import NAME, OTHER, sign
-from shallow import fingerprint, paths, recording, records
+
 from shallow.__main__ import main
-from shallow.experiments import Recipe
+from shallow.book import fingerprint, paths, recording, records
+from shallow.book.recipes import Recipe
 
 
 def test_a_record_round_trips(recorded):

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-import shallow
 import torch
-from shallow import canonical_code, nets
+from unit.test_bad_input import CASES
+
+import shallow
+from shallow import nets
+from shallow.book import canonical_code
 from shallow.representation import short
 from shallow.train import univariate
-from unit.test_bad_input import CASES
 
 LINES = 10
 #: Arguments of compiled code, what a trainer hands to itself, and a pair of functions.

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+
+from experiments.simplicity_bias import circles, concentration, deviation
 from shallow import stats
 from shallow.data import teachers
-from shallow.experiments.simplicity_bias import concentration
-from shallow.geometry import alignment, circles, deviation
+from shallow.geometry import alignment
 
 X, Y, CENTRE = np.array([[1.0, 2.0], [-0.5, 0.3], [0.2, -1.0]]), np.array([1.0, -2.0, 0.5]), np.array([0.5, 0.0])
 LINE = np.ones((3, 1))

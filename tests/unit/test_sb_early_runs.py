@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import torch
+
+from experiments.simplicity_bias import alignment_runs, effective_width, omnidirectionality, phases, two_fits
 from shallow import nets
 from shallow.data import teachers
-from shallow.experiments.simplicity_bias import alignment_runs, effective_width, omnidirectionality, phases, two_fits
 from shallow.stats import stream
 from shallow.train import flow
 

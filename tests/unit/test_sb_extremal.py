@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+
+from experiments.simplicity_bias import directions, infinite_sample
 from shallow import stats
 from shallow.data import teachers
-from shallow.experiments.simplicity_bias import directions
-from shallow.geometry import alignment, extremal, infinite_sample
+from shallow.geometry import alignment, extremal
 from shallow.nets import TwoLayer
 
 X, Y = stats.stream("bad input").standard_normal((6, 2)), np.array([1.0, -2.0, 3.0, 1.5, -0.5, 2.5])

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+
+from experiments.simplicity_bias import anatomy, gaussian_loss, limits, runs, two_fits
 from shallow import nets
 from shallow.data import teachers
-from shallow.experiments.simplicity_bias import anatomy, limits, runs, two_fits
-from shallow.geometry import gaussian_loss
 from shallow.stats import stream
 
 

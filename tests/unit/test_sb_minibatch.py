@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+
+from experiments.simplicity_bias import runs
 from shallow.data import teachers
-from shallow.experiments.simplicity_bias import runs
 from shallow.nets import TwoLayer, small
 from shallow.stats import stream
 from shallow.train import minibatch

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
+
 from shallow import nets, stats
 from shallow.data import teachers
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import xarray as xr
-from shallow.experiments.simplicity_bias import thresholds
+
+from experiments.simplicity_bias import thresholds
 
 
 def test_a_line_in_log_n_is_crossed_where_it_should_be():

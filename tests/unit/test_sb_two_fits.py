@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+
+from experiments.simplicity_bias import decoupling, half_samples, two_fits
 from shallow.data import teachers
-from shallow.experiments.simplicity_bias import decoupling, half_samples, two_fits
 from shallow.stats import stream
 from shallow.train import flow
 

@@ -11,7 +11,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from PIL import Image
-from shallow import session, sliders
+
+from shallow.book import session, sliders
 
 matplotlib.use("agg")
 

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from shallow.spectra import esd, marchenko_pastur, modes, overlaps, rank_one, row_profile, shapes, tail_laws, tails
+
+from experiments.heavy_tails import modes, overlaps, row_profile, shapes
+from shallow.spectra import esd, marchenko_pastur, rank_one, tail_laws, tails
 
 W, VALUES = np.arange(12.0).reshape(4, 3) ** 2, np.arange(1.0, 11)
 NAN = np.array([1.0, np.nan, 3.0])

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from planted import cells, writer
-from shallow import records, store
-from shallow.store import Store
+
+from shallow.book import records, store
+from shallow.book.store import Store
 
 POINT = {"width": 128, "step": 0.01, "design": "iid"}
 CELL = xr.Dataset({"loss": ("epoch", np.linspace(1, 0, 7)), "zero": ((), 3)}, {"epoch": range(7)}, {"note": "kept"})
@@ -133,7 +134,7 @@ def test_a_crafted_cell_runs_nothing_and_counts_as_damaged(tmp_path, crafted):
 
 CLAIMANT = """
 import sys, time
-from shallow.store import Store
+from shallow.book.store import Store
 store = Store(sys.argv[1])
 assert store.claim({"i": 1})
 print("claimed", flush=True)
@@ -191,7 +192,7 @@ def test_a_truncated_or_altered_file_is_named_and_counts_as_absent(tmp_path, dam
 
 def test_only_the_damaged_cell_is_computed_again(tmp_path, monkeypatch):
     monkeypatch.setenv("PLANTED_TRACE", str(tmp_path / "trace"))
-    from shallow import sweep
+    from shallow.book import sweep
 
     axes, kept = {"seed": [0, 1, 2]}, Store(tmp_path / "cells")
     whole = sweep.grid(cells.slow, axes, store=kept, jobs=1)

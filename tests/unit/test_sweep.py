@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 import xarray as xr
 from planted import cells
-from shallow import fingerprint, sweep
-from shallow.experiments import releases_gil
-from shallow.store import Store, key
 from threadpoolctl import threadpool_info, threadpool_limits
+
+from shallow.book import fingerprint, sweep
+from shallow.book.recipes import releases_gil
+from shallow.book.store import Store, key
 
 
 @releases_gil
@@ -51,7 +52,7 @@ def test_threads_have_one_openmp_thread_whatever_the_environment_says():
 import torch
 from planted import cells
 from shallow import sweep
-from shallow.experiments import releases_gil
+from shallow.book.recipes import releases_gil
 torch.set_num_threads(2)
 print(*sweep.grid(releases_gil(lambda seed: cells.placed(seed)), {"seed": [0, 1]}, jobs=2).threads.values)
 """

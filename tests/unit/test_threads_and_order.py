@@ -11,16 +11,18 @@ import pytest
 import torch
 import xarray as xr
 from references import ROOT
-from shallow import committee, deep, mlp, nets, records, stats, sweep
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from experiments.cyclic_labels import ensembles, heatmaps
+from shallow import committee, deep, mlp, nets, stats
+from shallow.book import records, sweep
+from shallow.book.recipes import releases_gil
 from shallow.data import cyclic
 from shallow.data.nlgp import Process
-from shallow.experiments import releases_gil
-from shallow.experiments.cyclic_labels import ensembles, heatmaps
 from shallow.kernels import layered
 from shallow.spectra import esd, tails
 from shallow.stats import stream
 from shallow.train import accumulated, ensemble, first_layer, minibatch, online, ridge, univariate
-from threadpoolctl import threadpool_info, threadpool_limits
 
 
 @pytest.fixture

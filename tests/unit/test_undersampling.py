@@ -5,9 +5,10 @@ import itertools
 import numpy as np
 import pytest
 import xarray as xr
+
+from experiments.cyclic_labels import bumps, regularisation, runs, undersampling
 from shallow import nets, stats
 from shallow.data import cyclic
-from shallow.experiments.cyclic_labels import bumps, regularisation, runs, undersampling
 from shallow.train import univariate
 
 

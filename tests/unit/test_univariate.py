@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from shallow import nets
 from shallow.data import cyclic
 from shallow.nets import TwoLayer

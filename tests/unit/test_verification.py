@@ -12,9 +12,10 @@ import xarray as xr
 from click.testing import CliRunner
 from planted import cells
 from planted.forge import NAME, OTHER, alter
-from shallow import fingerprint, recording, records, verification
+
 from shallow.__main__ import main
-from shallow.experiments import Agreement
+from shallow.book import fingerprint, recording, records, verification
+from shallow.book.recipes import Agreement
 
 POINT = {"seed": 7}
 RECORD = xr.Dataset({"value": (("seed", "k"), [[1.0, -2.0, np.nan, np.inf], [3.0, 4.0, 5.0, 6.0]])}, {"seed": [7, 8]})

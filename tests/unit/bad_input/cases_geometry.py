@@ -1,20 +1,13 @@
 """Geometry: directions, clusters, folds."""
 
 import numpy as np
-from shallow.geometry import (
-    alignment,
-    circles,
-    clusters,
-    deviation,
-    extremal,
-    folding,
-    gaussian_loss,
-    hidden_direction,
-    infinite_sample,
-)
 from unit.bad_input import given
 from unit.bad_input.given import CLASSES, RNG, UNIT, X, Y
 from unit.bad_input.spoil import case
+
+from experiments.hidden_structure import folding
+from experiments.simplicity_bias import circles, clusters, deviation, gaussian_loss, infinite_sample
+from shallow.geometry import alignment, extremal, hidden_direction
 
 PLANE, FEW = X[:, :2], X[:4]
 CLUSTERS = clusters.find(given.NETWORK)

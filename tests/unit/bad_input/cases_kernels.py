@@ -3,9 +3,13 @@
 import functools
 
 import numpy as np
+from unit.bad_input import given
+from unit.bad_input.given import GRAM, LAYERS, LINE, RNG, SIGNS, VALUES, X, Y
+from unit.bad_input.spoil import case
+
+from experiments.hidden_structure import ceiling, selection, symmetry
 from shallow.kernels import (
     arc_cosine,
-    ceiling,
     coordinate_descent,
     empirical,
     interior_point,
@@ -14,12 +18,7 @@ from shallow.kernels import (
     linear_machines,
     machines,
     ridge,
-    selection,
-    symmetry,
 )
-from unit.bad_input import given
-from unit.bad_input.given import GRAM, LAYERS, LINE, RNG, SIGNS, VALUES, X, Y
-from unit.bad_input.spoil import case
 
 FIT = functools.partial(machines.squared_hinge, tolerance=1e-6)
 SPLITS = selection.folds(np.random.default_rng(0), 8, 2)

@@ -1,11 +1,12 @@
 """Data, networks, statistics: the lowest layer."""
 
 import numpy as np
-from shallow import committee, deep, mlp, nets, stats
-from shallow.data import cyclic, hidden_index, images, nlgp, orthants, single_index, teachers
 from unit.bad_input import given
 from unit.bad_input.given import RNG, X, Y
 from unit.bad_input.spoil import case
+
+from shallow import committee, deep, mlp, nets, stats
+from shallow.data import cyclic, hidden_index, images, nlgp, orthants, single_index, teachers
 
 CASES = [
     case(cyclic.labels, "x=inf", x=given.LINE, periods=3),

@@ -1,10 +1,12 @@
 """Receptive fields: their shapes, populations, and what drives them."""
 
 import numpy as np
-from shallow.receptive import dominance, fields, gabor, gaussian_flow, populations, starting_loss
 from unit.bad_input import given
 from unit.bad_input.given import BIASES, COVARIANCE, FIELDS, OTHER, RING, RNG, SHORT, VALUES
 from unit.bad_input.spoil import case
+
+from experiments.localization import dominance, gaussian_flow, populations, starting_loss
+from shallow.receptive import fields, gabor
 
 NETWORK = dict(W=FIELDS, b=BIASES)
 CLASSES = dict(first=COVARIANCE, second=OTHER)

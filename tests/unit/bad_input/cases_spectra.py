@@ -1,9 +1,11 @@
 """Spectra: random-matrix laws, tails and shapes."""
 
 import numpy as np
-from shallow.spectra import esd, marchenko_pastur, modes, overlaps, rank_one, row_profile, shapes, tail_laws, tails
 from unit.bad_input.given import LAW, VALUES, X
 from unit.bad_input.spoil import case
+
+from experiments.heavy_tails import modes, overlaps, row_profile, shapes
+from shallow.spectra import esd, marchenko_pastur, rank_one, tail_laws, tails
 
 PROFILE = row_profile.RowProfile(np.linspace(1, 2, 9), 6)
 LAWS = [tail_laws.PowerLaw(1.0, 2.0), tail_laws.Exponential(1.0, 2.0), tail_laws.LogNormal(1.0, 0.5, 2.0),

@@ -2,6 +2,11 @@
 
 import numpy as np
 import torch
+from unit.bad_input import given
+from unit.bad_input.given import LINE, RNG, SAMPLE, SIGNS, SINGLE, STUDENT, X, Y
+from unit.bad_input.spoil import case
+
+from experiments.hidden_structure import linear_flow
 from shallow.data import single_index
 from shallow.train import (
     accumulated,
@@ -10,16 +15,12 @@ from shallow.train import (
     first_layer,
     first_step,
     flow,
-    linear_flow,
     minibatch,
     online,
     ridge,
     univariate,
     variants,
 )
-from unit.bad_input import given
-from unit.bad_input.given import LINE, RNG, SAMPLE, SIGNS, SINGLE, STUDENT, X, Y
-from unit.bad_input.spoil import case
 
 DEEP = dict(x=np.random.default_rng(0).standard_normal((6, 1, 2, 2)), y=np.array([0, 1, 2, 0, 1, 2]))
 TENSORS = dict(x=torch.tensor(DEEP["x"], dtype=torch.float32), y=torch.tensor(DEEP["y"]))

@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 from numpy.polynomial import Polynomial
+
 from shallow import committee, mlp, nets
 from shallow.data import nlgp, orthants, single_index, teachers
 from shallow.spectra.marchenko_pastur import MarchenkoPastur

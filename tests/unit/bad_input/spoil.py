@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+
 from shallow.train.univariate import Diverged
 
 NUMBERS = {"nan": np.nan, "inf": np.inf, "0": 0, "-1": -1, "1e300": 1e300, "words": "many", "None": None}

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from shallow import claims
+
+from shallow.book import claims
 
 DOCUMENTS = """
 toy:

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from shallow import claims
+
+from shallow.book import claims
 
 
 @pytest.mark.parametrize(

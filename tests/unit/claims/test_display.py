@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from shallow import claims
-from shallow.claims import display
-from shallow.claims.rows import KINDS
+
+from shallow.book import claims
+from shallow.book.claims import display
+from shallow.book.claims.rows import KINDS
 
 
 def test_counts_are_in_fixed_order_with_zeros(decided):

@@ -5,10 +5,11 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from shallow import claims, paths
-from shallow.claims import store
-from shallow.claims.rows import read
 from unit.claims.conftest import LEDGER
+
+from shallow.book import claims, paths
+from shallow.book.claims import store
+from shallow.book.claims.rows import read
 
 
 @pytest.mark.parametrize("chapter", claims.documents())
@@ -17,7 +18,7 @@ def test_ledger_of_the_book_is_valid_and_in_its_one_format(chapter):
     assert len(read(chapter)) > 50
     rewritten = io.StringIO()
     store.yaml().dump(store.yaml().load(path), rewritten)
-    assert rewritten.getvalue() == path.read_text(encoding="utf-8"), "rewrite it with shallow.claims.store.yaml()"
+    assert rewritten.getvalue() == path.read_text(encoding="utf-8"), "rewrite it with shallow.book.claims.store.yaml()"
 
 
 def test_everything_has_every_claim_once():

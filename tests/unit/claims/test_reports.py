@@ -1,10 +1,11 @@
 """A report of a chapter beside the row of the ledger; the last of several digits is no difference."""
 
 import pytest
-from shallow import claims
-from shallow.claims import rounding
-from shallow.claims.rows import one_sentence
 from unit.claims.conftest import LEDGER
+
+from shallow.book import claims
+from shallow.book.claims import rounding
+from shallow.book.claims.rows import one_sentence
 
 
 def test_report_that_agrees_is_shown(decided):

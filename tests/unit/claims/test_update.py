@@ -6,8 +6,9 @@ import sys
 import textwrap
 
 import pytest
-from shallow import claims
 from unit.claims.conftest import LEDGER
+
+from shallow.book import claims
 
 
 def test_update_changes_one_row_and_nothing_else(folder, update):

@@ -1,0 +1,176 @@
+"""Designed training sets with poor clusters: bumps, spikes and final errors (Bowman 2025, Section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from scipy.ndimage import percentile_filter
+from scipy.stats import chisquare, poisson
+
+from experiments.cyclic_labels import bumps, runs
+from shallow import stats
+from shallow.book.recipes import releases_gil
+from shallow.data import cyclic
+
+POOR = ("poor(5,3)", "poor(5,1)", "poor(2,1)", "two_rightmost")
+DESIGNS = ("iid", "strat", "equi", *POOR)
+
+
+def poor_clusters(design: str, n: int = 50, periods: int = 3) -> np.ndarray:
+    """The clusters that a design leaves with fewer than half of n / (2 periods) points; none for iid and equi."""
+    if design in ("iid", "equi"):
+        return np.empty(0, dtype=int)
+    counts = np.bincount(cyclic.design_clusters(design, n, periods), minlength=2 * periods)
+    return np.flatnonzero(counts < n / (4 * periods))
+
+
+def smallest_count_law(n: int, clusters: int) -> np.ndarray:
+    r"""Law of the smallest of `clusters` multinomial counts of n points: probabilities of 0, 1, ..., n // clusters.
+
+    $P(\min \ge k)$ by Poissonisation: the probability that independent Poisson counts, each at least k, sum to n, over
+    the probability that unrestricted ones do.  Cost: O(n^2) for each k.
+    """
+    if n < 1 or clusters < 1:
+        raise ValueError(f"n and clusters must be positive, got {n} and {clusters}")
+    counts = np.arange(n + 1)
+    single = poisson.pmf(counts, n / clusters)
+    tails = []
+    for k in range(n // clusters + 1):
+        at_least, total = np.where(counts >= k, single, 0.0), np.ones(1)
+        for _ in range(clusters):
+            total = np.convolve(total, at_least)[: n + 1]
+        tails.append(total[n])
+    return -np.diff([*tails, 0.0]) / poisson.pmf(n, n)
+
+
+def counts(n: int, periods: int, *, draws: int = 1000, base: int = 3) -> np.ndarray:
+    """Points in each cluster of iid data sets with seeds 0, 1, ..., shape (draws, 2 periods)."""
+    samples = (cyclic.sample(n, periods=periods, base=base, seed=seed).x for seed in range(draws))
+    return np.stack([np.bincount(cyclic.clusters(x, periods), minlength=2 * periods) for x in samples])
+
+
+def merged(observed: np.ndarray, expected: np.ndarray, least: float = 5.0) -> tuple[np.ndarray, np.ndarray]:
+    """Neighbouring classes joined until each expected number is at least `least`, as a chi-square test needs."""
+    edges, total = [0], 0.0
+    for index, value in enumerate(expected[:-1]):
+        total += value
+        if total >= least and expected[index + 1 :].sum() >= least:
+            edges.append(index + 1)
+            total = 0.0
+    return np.add.reduceat(observed, edges), np.add.reduceat(expected, edges)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the rule on undersampling looks at.
+
+    Attributes:
+        difference: fraction of diverging bumps, poor(5,1) minus strat, paired over seeds.
+        attributed: share of the diverging bumps of all poor designs whose cluster is a poor one.
+    """
+
+    difference: stats.Interval
+    attributed: stats.Interval
+
+    @property
+    def supports(self) -> bool:
+        """CI of the difference above 0.2; more than half of the bumps in a poor cluster, with CI above 1/6."""
+        return self.difference.above(0.2) and self.attributed.estimate > 0.5 and self.attributed.above(1 / 6)
+
+    @property
+    def opposes(self) -> bool:
+        """CI of the difference contains 0."""
+        return self.difference.contains(0.0)
+
+
+def evidence(found: dict[str, xr.Dataset], *, name: str) -> Evidence:
+    """The rule's numbers from the :func:`bumps.slow` of each design; `name` names the bootstrap's random stream."""
+    difference = stats.paired(found["poor(5,1)"].diverging, found["strat"].diverging, name=name)
+    return Evidence(difference, stats.wilson(np.concatenate([in_poor(found[d], d) for d in POOR])))
+
+
+def in_poor(found: xr.Dataset, design: str) -> np.ndarray:
+    """Whether each diverging bump of a design is attributed to one of its poor clusters, shape (bumps,)."""
+    return np.isin(found.cluster.values[found.diverging.values], poor_clusters(design))
+
+
+def calm(trained: xr.Dataset) -> xr.Dataset:
+    """The runs with every loss replaced by its running 10th percentile over 11 records (stacked along `seed`).
+
+    A jump leaves no trace in this lower envelope even where jumps are dense and the running median follows them.
+    """
+
+    def envelope(values: xr.DataArray) -> np.ndarray:
+        size = (1, bumps.WINDOW) + (1,) * (values.ndim - 2)
+        return percentile_filter(values.transpose("seed", "epoch", ...).values, 10, size=size, mode="nearest")
+
+    names = ("test_loss", "train_loss", "cluster_loss")
+    return trained.assign({name: (trained[name].dims, envelope(trained[name])) for name in names})
+
+
+def shuffled(found: dict[str, xr.Dataset], rng: np.random.Generator) -> dict[str, xr.Dataset]:
+    """A null: within each seed the designs change places, and each bump is attributed to a random cluster."""
+    designs = list(found)
+    stacked = xr.concat([found[d] for d in designs], dim="design").transpose("design", "seed")
+    order = rng.permuted(np.tile(np.arange(len(designs))[:, None], (1, stacked.sizes["seed"])), axis=0)
+    diverging = np.take_along_axis(stacked.diverging.values, order, axis=0)
+    cluster = rng.integers(0, 6, diverging.shape)
+    return {
+        design: xr.Dataset({"diverging": ("seed", flags), "cluster": ("seed", where)})
+        for design, flags, where in zip(designs, diverging, cluster, strict=True)
+    }
+
+
+def final_errors(ended: xr.Dataset, design: str) -> tuple[np.ndarray, np.ndarray]:
+    """Misclassified share of the grid at the end of :func:`outcomes.outcomes`: in total and inside the poor clusters.
+
+    Each has shape (seed,); the second is NaN for designs without a poor cluster.
+    """
+    poor = poor_clusters(design)
+    inside = ended.cluster_error.transpose("seed", "place").values[:, poor].mean(axis=1) if len(poor) else np.nan
+    return ended.error.values, np.broadcast_to(inside, ended.error.shape)
+
+
+@releases_gil
+def spiky(seed: int, *, design: str, step: float) -> xr.Dataset:
+    """Spikes of the test loss of one run at records every 20 epochs, and whether the training loss jumps too.
+
+    Returns numbers: `spike`, `rise` and `peak` of :func:`bumps.spikes`; `train_rise`, by how much the mean training
+    loss at the peak is above its running minimum; `joint`, the share of all spike records (test loss more than 0.2
+    above its running minimum) at which the mean training loss is that far above its own; NaN without a spike.
+    """
+    trained = runs.run(seed, design=design, step=step, every=20).expand_dims(seed=[seed])
+    found = bumps.spikes(trained).isel(seed=0, drop=True)
+    late = trained.isel(seed=0).sel(epoch=slice(bumps.START, None))
+    n = int(trained["count"].sum())
+    test, train = (
+        values - np.minimum.accumulate(values) for values in (late.test_loss.values, late.train_loss.values / n)
+    )
+    high = test > bumps.SPIKE
+    joint = (train[high] > bumps.SPIKE).mean() if high.any() else np.nan
+    numbers = {"spike": found.spike, "rise": found.rise, "peak": found.peak, "train_rise": found.train_jump / n}
+    return xr.Dataset({k: ((), float(v)) for k, v in (numbers | {"joint": joint}).items()})
+
+
+def at_centres(f: np.ndarray, periods: int = 3) -> np.ndarray:
+    """Functions on the grid (..., 1000) at the centres of the clusters, by linear interpolation: (..., 2 periods)."""
+    centres = (np.arange(2 * periods) + 0.5) / (2 * periods) - 0.5
+    return np.apply_along_axis(lambda values: np.interp(centres, runs.GRID, values), -1, f)
+
+
+def count_test(n: int, periods: int, *, draws: int = 1000) -> dict[str, float | bool]:
+    """Do the cluster counts of iid data sets follow the multinomial law?
+
+    Returns `means`: whether all lie within 4 standard errors of n / (2 periods); `p`: chi-square p-value of the
+    smallest counts against :func:`smallest_count_law`, classes with fewer than 5 expected sets joined.
+    """
+    found, clusters = counts(n, periods, draws=draws), 2 * periods
+    error = np.sqrt(n / clusters * (1 - 1 / clusters) / draws)
+    law = draws * smallest_count_law(n, clusters)
+    observed, expected = merged(np.bincount(found.min(axis=1), minlength=len(law)), law)
+    return {
+        "means": bool((np.abs(found.mean(axis=0) - n / clusters) < 4 * error).all()),
+        "p": float(chisquare(observed, expected).pvalue) if len(observed) > 1 else 1.0,
+    }

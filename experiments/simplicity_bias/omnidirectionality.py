@@ -1,0 +1,132 @@
+r"""Whether the neurons of a wide network keep pointing everywhere: ReLU against the smooth GeLU, with two inputs.
+
+The largest angle free of neurons shrinks with the width as long as the directions of an infinitely wide network fill
+the circle, and stops shrinking once they do not.
+Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Section 4.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+import xarray as xr
+
+from shallow.book.recipes import Recipe
+from shallow.data import teachers
+from shallow.geometry import alignment
+from shallow.stats import stream
+
+#: Flow times in units of $1/\|D_n(\beta^*)\|$ at which directions are looked at.
+TIMES = (0.0, 5.0, 20.0)
+INITIALISATIONS = ("gaussian", "dominated", "equation 8")
+
+
+def gaps(
+    seed: int,
+    *,
+    activation: str,
+    initialisation: str,
+    n: int,
+    m: int,
+    scale: float = 1e-3,
+    step: float = 0.1,
+    times: Sequence[float] = TIMES,
+) -> xr.Dataset:
+    r"""Largest angular gaps between the directions $w_j / \|w_j\|$ at flow times $t / \|D_n(\beta^*)\|$.
+
+    Args:
+        activation: "relu" or "gelu".
+        initialisation: $(w_j, a_j) = \frac{\lambda}{\sqrt m} (\tilde w_j, \tilde a_j)$ with "dominated" $\tilde w_j$
+            uniform in the unit disc and $\tilde a_j = \pm 1$, the same with another factor $\lambda$ on $w_j$
+            ("equation 8"), or all components standard normal ("gaussian").
+        scale: $\lambda$.
+        times: ascending.
+
+    Returns, for every time: gap, the largest angle without a neuron, in radians; one_sign, the largest angle without
+    a neuron of positive output weight; and loss, the mean square.
+
+    Cost: O(n m) per step, float64; half a minute for GeLU, n = 100, m = 16384.
+    """
+    sample, W, a = _draw(seed, n, m, scale, initialisation)
+    first = np.linalg.norm(alignment.vector(*sample, np.eye(2)[0]))
+    ends = np.round(np.array(times) / first / step).astype(int)
+    x, y, W, a = (torch.from_numpy(part) for part in (*sample, W, a))
+    found, taken = [], 0
+    for end in ends:
+        for _ in range(end - taken):
+            _step(x, y, W, a, step, activation)
+        taken = end
+        outputs = ACTIVATIONS[activation][0](x @ W.T) @ a
+        found.append([
+            largest_gap(W.numpy()), largest_gap(W[a > 0].numpy()), float(torch.mean((outputs - y) ** 2))
+        ])  # fmt: skip
+    columns = {name: ("time", np.array(column)) for name, column in zip(("gap", "one_sign", "loss"), zip(*found))}
+    return xr.Dataset(columns, {"time": list(times)})
+
+
+def largest_gap(directions: np.ndarray) -> float:
+    """The largest angle (radians) between neighbours among vectors (m, 2), none of them zero; 2 pi for one vector."""
+    angles = np.sort(np.arctan2(directions[:, 1], directions[:, 0]))
+    return float(np.diff(angles, append=angles[0] + 2 * np.pi).max())
+
+
+def _relu_slope(pull: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+    return torch.where(z > 0, pull, 0.0)
+
+
+def _gelu_slope(pull: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+    return torch.ops.aten.gelu_backward(pull.expand_as(z), z)
+
+
+#: The activation, and its slope at z times a number for each input.
+ACTIVATIONS = {"relu": (torch.relu, _relu_slope), "gelu": (torch.nn.functional.gelu, _gelu_slope)}
+
+
+def _step(x: torch.Tensor, y: torch.Tensor, W: torch.Tensor, a: torch.Tensor, step: float, activation: str) -> None:
+    """One step of gradient descent on the halved square loss, in place."""
+    value, slope = ACTIVATIONS[activation]
+    z = x @ W.T
+    hidden = value(z)
+    residual = (y - hidden @ a) / len(y)
+    pull = slope(residual[:, None], z).T @ x  # row j: what a_j multiplies
+    output_pull = hidden.T @ residual
+    W += step * a[:, None] * pull
+    a += step * output_pull
+
+
+def _draw(
+    seed: int, n: int, m: int, scale: float, initialisation: str
+) -> tuple[teachers.Sample, np.ndarray, np.ndarray]:
+    sample = teachers.gaussian(stream("omnidirectionality", "data", seed, n), teachers.first_axis(2), n)
+    rng = stream("omnidirectionality", initialisation, seed, m)
+    W = rng.standard_normal((m, 2))
+    if initialisation not in INITIALISATIONS:
+        raise ValueError(f"initialisation must be one of {', '.join(INITIALISATIONS)}, got {initialisation!r}")
+    if initialisation == "gaussian":
+        a = rng.standard_normal(m)
+    else:
+        W *= (np.sqrt(rng.uniform(size=m)) / np.linalg.norm(W, axis=1))[:, None]
+        W *= scale if initialisation == "equation 8" else 1.0
+        a = rng.choice([-1.0, 1.0], m)
+    return sample, scale / m**0.5 * W, scale / m**0.5 * a
+
+
+WIDTHS = [2**k for k in range(8, 15)]
+RECORDS: dict[str, Recipe] = {
+    "gaps": Recipe(
+        gaps,
+        {"activation": list(ACTIVATIONS), "initialisation": list(INITIALISATIONS), "n": [20, 100], "m": WIDTHS,
+         "seed": [0, 1, 2]},
+        {},
+        "Largest angles without a neuron against the width, ReLU and GeLU",
+    ),
+    "gaps_wide": Recipe(
+        gaps,
+        {"activation": list(ACTIVATIONS), "initialisation": list(INITIALISATIONS), "n": [20], "m": [2**15, 2**16],
+         "seed": [0, 1, 2]},
+        {},
+        "The same with few points and up to 65536 neurons",
+    ),
+}  # fmt: skip

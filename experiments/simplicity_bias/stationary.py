@@ -1,0 +1,109 @@
+r"""The end of a run with decaying steps: a stationary point of the training loss, and a stable one?  (Appendix A.2)"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from scipy.optimize import lsq_linear
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from experiments.simplicity_bias import runs
+from shallow.book.recipes import Recipe, releases_gil
+from shallow.data.teachers import Sample
+from shallow.nets import TwoLayer
+from shallow.stats import stream
+from shallow.train import minibatch
+
+#: A neuron lies on a data hyperplane if the sine of its angle to it is at most this.
+TOUCHING = (0.0, 1e-4, 1e-3)
+PRESENT, SLOW = 1000, 1e-3  # the step by which a run is recognised; the rate of the further full-batch steps
+
+
+def gradient_norm(network: TwoLayer, sample: Sample, touching: float = 0.0) -> float:
+    r"""Norm of the smallest subgradient of the mean square $\frac1n \sum_k r_k^2$ in all weights.
+
+    A sample with $|\langle w_j, x_k\rangle| \le$ `touching` $\|w_j\| \|x_k\|$ may be active for neuron j to any share
+    in [0, 1]: for every neuron, bounded least squares finds the shares that make
+    $\frac2n a_j \sum_k s_{jk} r_k x_k$ smallest.  With 0 it is the gradient with ReLU'(0) = 0.
+
+    Cost: O(n m d), and one small bounded least-squares problem for every neuron that touches a hyperplane.
+    """
+    x, y = sample
+    hidden = x @ network.W.T
+    near = np.abs(hidden) <= touching * np.linalg.norm(x, axis=1)[:, None] * np.linalg.norm(network.W, axis=1)
+    near &= touching > 0
+    pull = 2 / len(y) * (np.maximum(hidden, 0) @ network.v - y)
+    fixed = ((hidden > 0) & ~near).T @ (pull[:, None] * x)
+    for j in np.flatnonzero(near.any(axis=0)):
+        free = (pull[:, None] * x)[near[:, j]].T
+        fixed[j] += free @ lsq_linear(free, -fixed[j], bounds=(0, 1)).x
+    return float(np.hypot(np.linalg.norm(network.v[:, None] * fixed), np.linalg.norm(np.maximum(hidden, 0).T @ pull)))
+
+
+def sharpness(network: TwoLayer, sample: Sample) -> float:
+    r"""Largest eigenvalue of the Hessian of the mean square on the present activation pattern, by Lanczos iteration.
+
+    With residuals r and active sets held fixed,
+    $H u = \frac2n \big(J^\top J u + \sum_k r_k \nabla^2 f(x_k)\,u\big)$; the second part couples each $w_j$ with its
+    own $a_j$ only.  Cost: O(n m d) for each of some tens of products.
+    """
+    x, y = sample
+    m, d = network.W.shape
+    hidden = x @ network.W.T
+    active = (hidden > 0).astype(float)
+    hidden = np.maximum(hidden, 0)
+    pull = active.T @ (2 / len(y) * (hidden @ network.v - y)[:, None] * x)  # (m, d)
+
+    def product(u: np.ndarray) -> np.ndarray:
+        U, b = u[: m * d].reshape(m, d), u[m * d :]
+        change = 2 / len(y) * ((active * (x @ U.T)) @ network.v + hidden @ b)  # 2 J u / n, shape (n,)
+        W = network.v[:, None] * (active.T @ (change[:, None] * x)) + b[:, None] * pull
+        return np.concatenate([W.ravel(), hidden.T @ change + (U * pull).sum(axis=1)])
+
+    size = m * (d + 1)
+    start = stream("simplicity bias", "Lanczos", size).standard_normal(size)
+    operator = LinearOperator((size, size), matvec=product, dtype=float)
+    return float(eigsh(operator, k=1, which="LA", v0=start, tol=1e-4, return_eigenvectors=False)[0])
+
+
+@releases_gil
+def stationary(
+    seed: int,
+    n: int,
+    *,
+    width: int = runs.NARROW,
+    steps: int = runs.STEPS,
+    decayed: int = 2_000_000,
+    more: int = 100_000,
+) -> xr.Dataset:
+    """The run of Figure 2 again: the loss at a thousand steps, and, if `more` is positive, how stationary its end is.
+
+    Moments: the restart, the end of the decayed steps, and after `more` full-batch steps at :data:`SLOW` in float64.
+    """  # fmt: skip
+    _, sample, start = runs.drawn(seed, n, width=width)
+    rng = stream("simplicity bias", "batches", 5, n, width, seed)
+    options = {"batch": min(runs.BATCH, n), "rng": rng, "dtype": np.float32}
+    path = minibatch.train(*sample, start, rate=runs.RATE, steps=steps, records=[PRESENT, steps], **options)
+    found = xr.Dataset({"train": ("step", [runs.train_loss(path.values[0], sample)])}, {"step": [PRESENT]})
+    if not more:
+        return found
+    restart = path.network
+    end = minibatch.train(*sample, restart, rate=runs.RATE, steps=decayed, decay=0.85, every=50_000, **options).network
+    full = {"batch": n, "rng": stream("simplicity bias", "full batch"), "dtype": np.float64}
+    moments = [restart, end, minibatch.train(*sample, end, rate=SLOW, steps=more, **full).network]
+    return found.assign(
+        gradient=(("moment", "touching"), [[gradient_norm(one, sample, near) for near in TOUCHING] for one in moments]),
+        loss=("moment", [runs.train_loss(one, sample) for one in moments]),
+        sharpness=("moment", [sharpness(one, sample) for one in moments]),
+    ).assign_coords(moment=["restart", "end", "after"], touching=list(TOUCHING))
+
+
+RECORDS: dict[str, Recipe] = {
+    "stationary": Recipe(
+        stationary,
+        {"n": [2000], "seed": [0]},
+        {},
+        "Figure 2's end: gradient, sharpness, and 100,000 full-batch steps",
+        shortened={"steps": PRESENT + 1, "more": 0},
+    ),
+}

@@ -1,0 +1,176 @@
+r"""Theorem 2: runs of full-batch descent under a margin, held against the least-squares fits of the two half samples.
+
+Inputs N(0, I_d) conditioned on $|x_1| \ge c\|x\|$, as drawn or whitened; labels $x_1 + \eta$; initialisation (8).  The
+halves are $S_\pm = \{k : \pm x_{k1} > 0\}$, their fits $\beta_{n,\pm}$, and the *two fits* are the function
+$\sigma(\langle\beta_{n,+}, x\rangle) - \sigma(-\langle\beta_{n,-}, x\rangle)$.  Source: Boursier and Flammarion,
+"Simplicity bias and optimization threshold in two-layer ReLU networks", Section 4.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from shallow.book.recipes import Recipe, releases_gil
+from shallow.data import teachers
+from shallow.geometry import alignment
+from shallow.nets import TwoLayer, dominated
+from shallow.stats import stream
+from shallow.train import flow
+
+#: Margin, dimension, width, scale of the initialisation, step and flow time of the chapter's runs; ours.
+MARGIN, DIMENSION, WIDTH, SCALE, STEP, TIME = 0.3, 3, 32, 1e-3, 0.05, 400
+#: Relative distance below which a network is the two fits.
+CLOSE = 1e-6
+
+
+class Problem(NamedTuple):
+    """Training inputs (n, d), labels (n,), the network at the start, and fresh inputs of the same law."""
+
+    x: np.ndarray
+    y: np.ndarray
+    network: TwoLayer
+    fresh: np.ndarray
+
+
+def draw(
+    seed: int,
+    n: int,
+    *,
+    d: int = DIMENSION,
+    m: int = WIDTH,
+    scale: float = SCALE,
+    c: float = MARGIN,
+    whiten: bool = True,
+    fresh: int = 1000,
+    both_signs: bool = False,
+) -> Problem:
+    """The problem of one seed; data do not depend on m and scale, nor the network's directions on n and scale.
+
+    Args:
+        both_signs: flip the last output weight of a network whose output weights all have one sign.
+    """
+    rng = stream("two fits", "data", seed, n, d)
+    sample = teachers.labelled(rng, teachers.first_axis(d), teachers.with_margin(rng, n, d, c, whiten=whiten))
+    network = dominated(stream("two fits", "network", seed, m, d), m, d, scale)
+    if both_signs and abs(np.sign(network.v).sum()) == m:
+        network.v[-1] *= -1
+    return Problem(*sample, network, teachers.with_margin(stream("fresh", seed, d), fresh, d, c, whiten=whiten))
+
+
+def fits(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    r"""$\beta_{n,+}$ and $\beta_{n,-}$, shape (2, d); of smallest norm where a half has fewer than d points."""
+    return np.stack([np.linalg.lstsq(x[half], y[half])[0] for half in (x[:, 0] > 0, x[:, 0] < 0)])
+
+
+def as_network(both: np.ndarray) -> TwoLayer:
+    """The two fits (2, d) as a network of two neurons."""
+    signs = np.array([1.0, -1.0])
+    return TwoLayer(signs[:, None] * both, np.zeros(2), signs)
+
+
+def sums(network: TwoLayer) -> np.ndarray:
+    r"""$\beta_\pm = \sum_{\pm a_j > 0} a_j w_j$, shape (2, d)."""
+    return np.stack([network.v[half] @ network.W[half] for half in (network.v > 0, network.v < 0)])
+
+
+def distance(network: TwoLayer, other: TwoLayer, x: np.ndarray) -> float:
+    """Root mean square of the difference of two functions at x, relative to that of the other's values."""
+    values = other.forward(x)
+    return float(np.linalg.norm(network.forward(x) - values) / np.linalg.norm(values))
+
+
+def steps_of(time: float, step: float = STEP) -> int:
+    """Number of steps in a flow time."""
+    return round(time / step)
+
+
+def alignment_time(x: np.ndarray, y: np.ndarray, scale: float, epsilon: float = 0.25) -> float:
+    r"""$\tau = \varepsilon \ln(1/\lambda) / \|D\|$ with the larger of the $D = D_n(\pm\beta^*)$ (Lemma 3)."""
+    first = np.eye(x.shape[1])[0]
+    largest = np.linalg.norm(alignment.vector(x, y, np.stack([first, -first])), axis=1).max()
+    return epsilon * np.log(1 / scale) / largest
+
+
+@releases_gil
+def outcome(seed: int, n: int, *, time: float = TIME, step: float = STEP, **setting) -> xr.Dataset:
+    r"""The end of one run, held against the two fits.
+
+    Returns:
+        train, fresh: relative distances from the two fits on training and on fresh inputs.
+        sums: largest $\|\beta_\pm - \beta_{n,\pm}\| / \|\beta_{n,\pm}\|$.
+        loss_ratio: training loss over that of the two fits.
+        excess: mean of $(h(x) - x_1)^2$ over the fresh inputs; excess_fits: that of the two fits.
+        beta: the two sums (sign, axis).
+        both: whether both output signs are present.
+        late: how many patterns changed after the alignment time; last: flow time of the last change of a pattern.
+    """
+    x, y, network, fresh = draw(seed, n, **setting)
+    run = flow.train(x, y, network, step=step, steps=steps_of(time, step))
+    both, found = fits(x, y), sums(run.network)
+    target = as_network(both)
+    tau = alignment_time(x, y, setting.get("scale", SCALE))
+    after = run.changes * step > tau
+    return xr.Dataset(
+        {
+            "train": ((), distance(run.network, target, x)),
+            "fresh": ((), distance(run.network, target, fresh)),
+            "sums": ((), (np.linalg.norm(found - both, axis=1) / np.linalg.norm(both, axis=1)).max()),
+            "loss_ratio": ((), 2 * run.loss[-1] / ((target.forward(x) - y) ** 2).mean()),
+            "excess": ((), ((run.network.forward(fresh) - fresh[:, 0]) ** 2).mean()),
+            "excess_fits": ((), ((target.forward(fresh) - fresh[:, 0]) ** 2).mean()),
+            "beta": (("sign", "axis"), found),
+            "both": ((), abs(np.sign(network.v).sum()) < network.width),
+            "late": ((), run.changed[after].sum()),
+            "last": ((), run.changes.max(initial=0) * step),
+        }
+    )
+
+
+@releases_gil
+def successes(n: int, m: int = WIDTH, *, seeds: int, failures: int | None = None, **setting) -> xr.Dataset:
+    """How many of the first `seeds` seeds end within `CLOSE` of the two fits on training and on fresh inputs.
+
+    Args:
+        failures: stop at so many failures.
+
+    Returns:
+        tried, succeeded: counts.
+    """
+    tried = failed = 0
+    while tried < seeds and (failures is None or failed < failures):
+        end = outcome(tried, n, m=m, **setting)
+        tried, failed = tried + 1, failed + int(not max(end.train, end.fresh) <= CLOSE)
+    return xr.Dataset({"tried": ((), tried), "succeeded": ((), tried - failed)})
+
+
+@releases_gil
+def successes_in_dimension(d: int, n: int, whiten: bool, *, seeds: int, margin: float) -> xr.Dataset:
+    r""":func:`successes` in dimension d with the margin $c = \text{margin}\,\sqrt{3/d}$, which keeps its mass."""
+    return successes(n, seeds=seeds, d=d, c=margin * (3 / d) ** 0.5, whiten=whiten)
+
+
+SIZES = {"n": [300, 1000, 10000], "m": [8, 32, 128, 1024]}
+
+RECORDS: dict[str, Recipe] = {
+    "two_fits_scales": Recipe(
+        successes,
+        SIZES | {"scale": [0.3, 0.1, 0.03, 0.01, 0.001]},
+        {"seeds": 20, "both_signs": True},
+        "Runs that end at the two fits, by sample size, width and scale of the initialisation",
+    ),
+    "two_fits_scale_one": Recipe(
+        successes,
+        {"n": [300, 1000], "m": [8, 32, 128]},
+        {"scale": 1.0, "seeds": 20, "failures": 3, "both_signs": True},
+        "The same at scale one, until three runs have failed",
+    ),
+    "two_fits_dimensions": Recipe(
+        successes_in_dimension,
+        {"whiten": [True, False], "d": [2, 3, 5, 8, 12], "n": [round(10 * 1.4**k) for k in range(13)]},
+        {"seeds": 30, "margin": MARGIN},
+        "Runs that end at the two fits, by dimension and sample size",
+    ),
+}

@@ -1,0 +1,197 @@
+"""How the ledger looks in a chapter: plain text for the tests, boxes and tables for readers.
+
+Colours and symbols stand next to the word of the verdict, so that nothing depends on colour. The inline styles are the
+few that a box needs where book/_static/ledger.css is not loaded, in JupyterLab; the sheet does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+
+from shallow.book.claims.rows import Document, Row
+
+# Symbol and colour of each verdict; white text on any of the colours has a contrast of at least 4.5.
+STYLE = {
+    "reproduced": ("✓", "#1a7f37"),
+    "partly": ("◐", "#8a5a00"),
+    "contradicted": ("✗", "#cf222e"),
+    "corrected": ("✎", "#8250df"),
+    "answered": ("➜", "#0969da"),
+    "undecided": ("?", "#57606a"),
+    "untested": ("○", "#6e7781"),
+}
+PAGE = "claims.html"
+
+
+@dataclass(frozen=True)
+class Display:
+    """Something with a plain text and an HTML form; both are made when the cell runs."""
+
+    text: str
+    html: str = field(repr=False)
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a cell found for one claim."""
+
+    row: Row
+    verdict: str
+    parts: Mapping[str, str]
+    finding: str
+    against: Report | None = None  # what the ledger says, where it says something else
+
+    def as_row(self) -> Row:
+        """The row with this outcome."""
+        return replace(
+            self.row,
+            verdict=self.verdict,
+            parts=self.parts,
+            finding=self.finding,
+            cell=self.row.id.lower(),
+            reason=None,
+        )
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{name} {verdict}" for name, verdict in self.parts.items())
+        outcome = f"{self.verdict} ({parts})" if parts else self.verdict
+        ledger = f"\nThe ledger says: {self.against}" if self.against else ""
+        return f"{self.row.id} · {outcome} · {self.finding}{ledger}"
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<div class="ledger-verdict" {box(self.verdict)}>{id_link(self.row)} {badge(self.verdict)}'
+            f"{parts_list(self.parts)}<div>{escape(self.finding)}</div>{instead(self)}</div>"
+        )
+
+
+def instead(report: Report) -> str:
+    """What the ledger says, below a report that says something else."""
+    return f"<div>The ledger says: {report.against._repr_html_()}</div>" if report.against else ""
+
+
+def badge(verdict: str) -> str:
+    """The verdict as a symbol and a word on its colour."""
+    symbol, colour = STYLE[verdict]
+    return (
+        f'<span class="ledger-badge" style="background:{colour};color:#fff;padding:.1em .55em;border-radius:.8em;'
+        f'white-space:nowrap;font-size:.85em;font-weight:600">{symbol}&nbsp;{verdict}</span> '
+    )
+
+
+def box(verdict: str) -> str:
+    """Attributes of a box with a bar in the verdict's colour."""
+    return f'style="border-left:.3em solid {STYLE[verdict][1]};padding:.4em .9em;margin:.6em 0"'
+
+
+def id_link(row: Row) -> str:
+    """The claim's id, linked to its row on the page of claims."""
+    return f'<a class="ledger-id" href="{PAGE}#{row.id.lower()}"><b>{row.id}</b></a>'
+
+
+def parts_list(parts: Mapping[str, str]) -> str:
+    """The verdicts of the parts: (a) reproduced, (b) partly."""
+    if not parts:
+        return ""
+    items = ", ".join(f"({escape(name)})&nbsp;{STYLE[verdict][0]}&nbsp;{verdict}" for name, verdict in parts.items())
+    return f' <span class="ledger-parts">{items}</span>'
+
+
+def parameters(given: str | Mapping[str, object] | None) -> str | None:
+    """Parameters as one line, whether the ledger gives them as text or as a mapping."""
+    if isinstance(given, Mapping):
+        return "; ".join(f"{key}: {_plain(value)}" for key, value in given.items())
+    return given
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_plain(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    return str(value)
+
+
+def rule(row: Row, summary: str = "How it is decided") -> str:
+    """The test fixed in advance with its parameters, and what was changed in the open, folded."""
+    terms = [
+        ("Rule", row.test),
+        ("Parameters", parameters(row.parameters)),
+        ("Scale", row.scale),
+        ("Note", row.note),
+        ("The rule was", row.test_was),
+        ("The parameters were", parameters(row.parameters_was)),
+        ("Why it was changed", row.test_why),
+    ]
+    items = "".join(f"<dt>{name}</dt><dd>{escape(str(text))}</dd>" for name, text in terms if text)
+    return f'<details class="ledger-rule"><summary>{summary}</summary><dl>{items}</dl></details>'
+
+
+def statements(rows: Sequence[Row]) -> Display:
+    """What the document says, where, and by which rule it will be decided."""
+    text = "\n".join(f"{row.id} ({row.place}): {row.claim}" for row in rows)
+    boxes = (
+        f'<div class="ledger-claim" style="border-left:.3em solid #6e7781;padding:.4em .9em;margin:.6em 0">'
+        f'{id_link(row)} <span class="ledger-place">{escape(row.place)}</span>'
+        f"<div>{escape(row.claim)}</div>{rule(row)}</div>"
+        for row in rows
+    )
+    return Display(text, "".join(boxes))
+
+
+def lines(reports: Sequence[Report]) -> Display:
+    """A compact table with one line for each report."""
+    body = "".join(
+        f"<tr><td>{id_link(report.row)} <br>{badge(report.verdict)}</td>"
+        f'<td><span class="ledger-place">{escape(report.row.place)}</span> {escape(report.row.claim)}'
+        f"{rule(report.row)}</td>"
+        f"<td>{escape(report.finding)}{parts_list(report.parts)}{instead(report)}</td></tr>"
+        for report in reports
+    )
+    head = "<tr><th>Claim</th><th>What the document says, and where</th><th>What we found</th></tr>"
+    table = f'<table class="ledger ledger-lines"><thead>{head}</thead><tbody>{body}</tbody></table>'
+    return Display("\n".join(map(repr, reports)), table)
+
+
+def tally(counts: Mapping[str, int]) -> str:
+    """Counts by verdict in words, verdicts without a claim left out."""
+    return ", ".join(f"{number} {verdict}" for verdict, number in counts.items() if number)
+
+
+def card(document: Document, rows: Sequence[Row], counts: Mapping[str, int]) -> Display:
+    """The head of a chapter: document, counts by verdict, headline claims."""
+    headlines = [row for row in rows if row.rank == "headline"]
+    text = "\n".join(
+        [
+            f"{document.title} ({document.authors}, {document.year})",
+            f"{len(rows)} claims: {tally(counts)}",
+            *(f"{row.id} · {row.verdict} · {row.claim}" for row in headlines),
+        ]
+    )
+    badges = " ".join(f"{number}&nbsp;×&nbsp;{badge(verdict)}" for verdict, number in counts.items() if number)
+    items = "".join(
+        f"<tr><td>{cell_link(row)}</td><td>{badge(row.verdict)}</td><td>{escape(row.claim)}</td></tr>"
+        for row in headlines
+    )
+    html = (
+        f'<div class="ledger-card" style="border:1px solid #8886;border-radius:.5em;padding:.8em 1em;margin:.6em 0">'
+        f"<p><b>{escape(document.title)}</b><br>{escape(document.authors)}, {document.year}. "
+        f'{escape(document.published)}.</p><p><a href="{PAGE}#{document.chapter}">{len(rows)} claims</a>: {badges}</p>'
+        f'<table class="ledger ledger-headlines"><tbody>{items}</tbody></table></div>'
+    )
+    return Display(text, html)
+
+
+def cell_link(row: Row, page: str = "") -> str:
+    """The claim's id, linked to the cell that decides it, plain where there is none."""
+    if row.cell is None:
+        return f'<span class="ledger-id"><b>{row.id}</b></span>'
+    return f'<a class="ledger-id" href="{page}#{row.cell}"><b>{row.id}</b></a>'

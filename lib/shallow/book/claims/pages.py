@@ -1,0 +1,117 @@
+"""The ledger as pages: documents and counts at a glance, the table of all claims, and single claims elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from shallow.book import paths
+from shallow.book.claims.display import STYLE, Display, badge, cell_link, parts_list, rule, tally
+from shallow.book.claims.ledger import counts, everything
+from shallow.book.claims.rows import KINDS, RANKS, VERDICTS, Document, Row, documents, read
+
+
+def overview(folder: Path = paths.CLAIMS) -> Display:
+    """What each document claims, in a sentence, and a bar of the numbers of its claims with each verdict."""
+    found = {document: counts(rows) for document, rows in _chapters(folder).items()}
+    total = counts(everything(folder))
+    body = "".join(
+        f'<tr><th scope="row"><a href="{document.chapter}.html">{escape(document.name)}</a></th>'
+        f"<td>{escape(document.thesis)}</td><td>{_bar(column)}</td></tr>"
+        for document, column in found.items()
+    )
+    foot = f'<tr><th scope="row">All</th><td>{sum(total.values())} claims</td><td>{_bar(total)}</td></tr>'
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("Chapter", "What the document claims", "What was found"))
+    legend = "".join(badge(verdict) for verdict, number in total.items() if number)
+    html = (
+        f'<table class="ledger-overview"><thead><tr>{head}</tr></thead><tbody>{body}{foot}</tbody></table>'
+        f'<p class="ledger-legend">{legend}</p>'
+    )
+    text = [f"{document.name}: {_sum(column)}\n    {document.thesis}" for document, column in found.items()]
+    return Display("\n".join([*text, f"All: {_sum(total)}"]), html)
+
+
+def _bar(found: Mapping[str, int]) -> str:
+    """Numbers of claims on the colours of their verdicts, each as wide as its share, but wide enough to be read."""
+    parts = "".join(
+        f'<span style="flex-grow:{number};background:{STYLE[verdict][1]}" title="{number} {verdict}">{number}</span>'
+        for verdict, number in found.items()
+        if number
+    )
+    return f'<div class="ledger-bar" role="img" aria-label="{tally(found)}">{parts}</div>'
+
+
+def counts_table(folder: Path = paths.CLAIMS) -> Display:
+    """How many claims of each chapter have each verdict, with totals: a verdict a row, a chapter a column."""
+    found = {document: counts(rows) for document, rows in _chapters(folder).items()}
+    total = counts(everything(folder))
+    names = [f'<a href="claims.html#{document.chapter}">{escape(document.name)}</a>' for document in found]
+    columns = [*found.values(), total]
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("", *names, "All"))
+    body = [_counts_row(badge(verdict), [column[verdict] for column in columns]) for verdict in VERDICTS]
+    body.append(_counts_row("claims", [sum(column.values()) for column in columns]))
+    text = [f"{document.name}: {_sum(column)}" for document, column in found.items()] + [f"All: {_sum(total)}"]
+    html = f'<table class="ledger-counts"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+    return Display("\n".join(text), html)
+
+
+def _chapters(folder: Path) -> dict[Document, list[Row]]:
+    return {document: read(chapter, folder) for chapter, document in documents(folder).items()}
+
+
+def _sum(found: Mapping[str, int]) -> str:
+    return f"{sum(found.values())} claims, {tally(found)}"
+
+
+def _counts_row(label: str, numbers: Sequence[int]) -> str:
+    cells = "".join(f"<td>{number}</td>" if number else '<td class="ledger-zero">0</td>' for number in numbers)
+    return f'<tr><th scope="row">{label}</th>{cells}</tr>'
+
+
+def found(id: str, folder: Path = paths.CLAIMS) -> Display:
+    """One claim on a page of another chapter: its number, linked to the cell that decides it, verdict and finding.
+
+    Raises KeyError for an id that no document has.
+    """
+    rows = {row.id: row for row in everything(folder)}
+    if id not in rows:
+        raise KeyError(f"id must be one of the ledger's {len(rows)} claims, got {id!r}")
+    row = rows[id]
+    link = cell_link(row, f"{row.chapter}.html")
+    numbers = f"<details><summary>in numbers</summary><small>{escape(row.outcome)}</small></details>"
+    html = f'<div class="ledger-found">{link} {badge(row.verdict)}{numbers}</div>'
+    return Display(f"{row.id} · {row.verdict} · {row.outcome}", html)
+
+
+def table(folder: Path = paths.CLAIMS) -> Display:
+    """All claims, one row each, grouped by chapter; ledger.js adds filters and other groupings."""
+    chapters = _chapters(folder)
+    words = {"verdict": VERDICTS, "rank": RANKS, "kind": KINDS}
+    data = " ".join(f'data-{field}="{" ".join(values)}"' for field, values in words.items())
+    head = "<tr><th>Claim</th><th>What the document says, and where</th><th>What we found</th></tr>"
+    groups = "".join(_group(document, rows) for document, rows in chapters.items())
+    html = f'<table class="ledger" id="ledger" {data}><thead>{head}</thead>{groups}</table>'
+    return Display(f"{sum(map(len, chapters.values()))} claims of {len(chapters)} documents", html)
+
+
+def _group(document: Document, rows: Sequence[Row]) -> str:
+    head = (
+        f'<tr class="ledger-group" id="{document.chapter}"><th colspan="3" scope="rowgroup">'
+        f"<span>{escape(document.name)}</span> <small>{len(rows)} claims</small></th></tr>"
+    )
+    return f"<tbody>{head}{''.join(_table_row(document, row) for row in rows)}</tbody>"
+
+
+def _table_row(document: Document, row: Row) -> str:
+    """One claim; the attributes are what ledger.js filters by."""
+    fields = {"chapter": row.chapter, "verdict": row.verdict, "rank": row.rank, "kind": row.kind}
+    data = " ".join(f'data-{field}="{value}"' for field, value in fields.items())
+    about = f"document-{document.chapter.replace('_', '-')}"
+    return (
+        f'<tr id="{row.id.lower()}" {data}><td>{cell_link(row, f"{row.chapter}.html")} <br>{badge(row.verdict)}'
+        f"<small>{row.rank}</small><small>{row.kind}</small></td>"
+        f'<td><a class="ledger-place" href="#{about}">{escape(row.place)}</a> {escape(row.claim)}'
+        f"{rule(row, 'Rule')}</td>"
+        f"<td>{escape(row.outcome)}{parts_list(row.parts)}</td></tr>"
+    )

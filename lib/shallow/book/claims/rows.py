@@ -1,0 +1,195 @@
+"""The ledger as data: documents, rows, and every rule a ledger file has to keep."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from shallow.book import paths
+
+VERDICTS = ("reproduced", "partly", "contradicted", "corrected", "answered", "undecided", "untested")
+RANKS = ("headline", "supporting", "detail")
+KINDS = ("statement", "figure", "table", "theorem", "derivation", "open")
+SCALES = ("live", "recorded")
+# A row ends with its verdict: the file reads as claim, rule, outcome, and comments between rows survive an update.
+REQUIRED = ("id", "source", "kind", "rank", "claim", "test", "parameters", "scale", "verdict")
+OPTIONAL = ("with", "note", "test_was", "parameters_was", "test_why", "reason", "parts", "finding", "cell")
+DOCUMENTS = "documents.yml"
+
+# A sentence that goes on after its end: "... in 3 of 5 seeds. The control ...".
+_SECOND_SENTENCE = re.compile(r"[.!?]\s+[A-Z]")
+
+
+class LedgerError(ValueError):
+    """A ledger file breaks a rule; the message names the file and every row at fault."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a chapter is about: the document, and how to cite it."""
+
+    chapter: str  # the file's stem: book/<chapter>.md, book/claims/<chapter>.yml
+    name: str  # the chapter's title
+    title: str
+    authors: str
+    year: int
+    published: str  # kind of document and where it appeared
+    prefix: str  # of the ids of its claims
+    cite: str  # key in book/references.bib
+    thesis: str  # what it claims, in one sentence
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim: what the document says and where, the rule fixed in advance, and what came out."""
+
+    chapter: str
+    id: str
+    source: str | list
+    kind: str
+    rank: str
+    claim: str
+    test: str
+    parameters: str | Mapping[str, Any]
+    scale: str
+    verdict: str
+    under: str | None = None  # the headline that a supporting or detail row belongs to; `with` in the file
+    note: str | None = None
+    test_was: str | None = None
+    parameters_was: str | Mapping[str, Any] | None = None
+    test_why: str | None = None
+    reason: str | None = None
+    parts: Mapping[str, str] = field(default_factory=dict)
+    finding: str | None = None
+    cell: str | None = None
+
+    @property
+    def place(self) -> str:
+        """Where the document says it."""
+        return self.source if isinstance(self.source, str) else "; ".join(self.source)
+
+    @property
+    def outcome(self) -> str:
+        """The finding, or why there is none."""
+        return self.finding or self.reason or ""
+
+
+def one_sentence(text: str) -> str:
+    """The text with single spaces; ValueError unless it is one non-empty sentence."""
+    plain = " ".join(str(text).split())
+    if not plain:
+        raise ValueError("finding must be one sentence, got an empty text")
+    if _SECOND_SENTENCE.search(plain):
+        raise ValueError(f"finding must be one sentence (join clauses by a semicolon), got {plain!r}")
+    return plain
+
+
+def check_parts(parts: Mapping[str, str]) -> None:
+    """ValueError unless parts maps letters (or names of readings) to verdicts other than untested."""
+    if not isinstance(parts, Mapping) or not parts:
+        raise ValueError(f"parts must be a non-empty mapping of letters to verdicts, got {parts!r}")
+    for name, verdict in parts.items():
+        if not isinstance(name, str) or verdict not in VERDICTS[:-1]:
+            raise ValueError(f"part {name!r} must be one of {', '.join(VERDICTS[:-1])}, got {verdict!r}")
+
+
+def rows_of(content: Any) -> list:
+    """The list of rows in a ledger file: the file itself, or its key `claims`."""
+    return content["claims"] if isinstance(content, Mapping) and "claims" in content else content
+
+
+def load(path: Path) -> Any:
+    """A YAML file as plain Python; LedgerError if it cannot be parsed."""
+    try:
+        return YAML(typ="safe").load(path)
+    except YAMLError as error:
+        raise LedgerError(f"{path.name}: {error}") from error
+
+
+def documents(folder: Path = paths.CLAIMS) -> dict[str, Document]:
+    """The documents of the book in its order, by chapter."""
+    return {chapter: Document(chapter=chapter, **entry) for chapter, entry in load(folder / DOCUMENTS).items()}
+
+
+def read(chapter: str, folder: Path = paths.CLAIMS) -> list[Row]:
+    """All rows of a chapter, checked; LedgerError lists every fault by file and row."""
+    known = documents(folder)
+    if chapter not in known:
+        raise ValueError(f"chapter must be one of {', '.join(known)}, got {chapter!r}")
+    path = folder / f"{chapter}.yml"
+    entries = rows_of(load(path))
+    faults = list(_faults(entries, known[chapter].prefix))
+    if faults:
+        raise LedgerError("\n".join(f"{path.name}: {fault}" for fault in faults))
+    return [_row(chapter, entry) for entry in entries]
+
+
+def _row(chapter: str, entry: Mapping[str, Any]) -> Row:
+    values = {("under" if key == "with" else key): value for key, value in entry.items()}
+    if values.get("finding"):
+        values["finding"] = one_sentence(values["finding"])
+    return Row(chapter=chapter, **values)
+
+
+def _faults(entries: Any, prefix: str) -> Iterator[str]:
+    """Every broken rule of a ledger file, in words that name the row."""
+    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
+        yield "must be a list of rows, or a mapping with the key `claims`"
+        return
+    ids = Counter(entry.get("id") for entry in entries)
+    headlines = {entry.get("id") for entry in entries if entry.get("rank") == "headline"}
+    for number, entry in enumerate(entries, start=1):
+        name = entry.get("id", f"row {number}")
+        faults = [*_faults_of_keys(entry), *_faults_of_outcome(entry)]
+        if "id" in entry and not re.fullmatch(rf"{prefix}-\d\d+", str(name)):
+            faults.append(f"id must read {prefix}-01, {prefix}-02, ...")
+        if ids[entry.get("id")] > 1 and "id" in entry:
+            faults.append("id is used more than once")
+        if entry.get("rank") == "headline" and "with" in entry:
+            faults.append("a headline stands alone: drop `with`")
+        if entry.get("rank") != "headline" and entry.get("with") not in headlines:
+            faults.append(f"`with` must name a headline of this file, got {entry.get('with')!r}")
+        yield from (f"{name}: {fault}" for fault in faults)
+
+
+def _faults_of_keys(entry: Mapping[str, Any]) -> Iterator[str]:
+    for key in REQUIRED:
+        if entry.get(key) in (None, "", [], {}):
+            yield f"`{key}` is missing"
+    for key in entry:
+        if key not in REQUIRED + OPTIONAL:
+            yield f"unknown key {key!r}; allowed: {', '.join(REQUIRED + OPTIONAL)}"
+    for key, allowed in {"verdict": VERDICTS, "rank": RANKS, "kind": KINDS, "scale": SCALES}.items():
+        if key in entry and entry[key] not in allowed:
+            yield f"`{key}` must be one of {', '.join(allowed)}, got {entry[key]!r}"
+    if "verdict" in entry and list(entry)[-1] != "verdict":
+        yield "`verdict` must be the last key of the row"
+    if bool(entry.get("test_was") or entry.get("parameters_was")) != bool(entry.get("test_why")):
+        yield "a changed rule keeps the old one in `test_was` or `parameters_was` and says in `test_why` what was wrong"
+
+
+def _faults_of_outcome(entry: Mapping[str, Any]) -> Iterator[str]:
+    if entry.get("verdict") == "untested":
+        if not entry.get("reason"):
+            yield "an untested row needs a `reason`"
+        for key in ("finding", "parts", "cell"):
+            if key in entry:
+                yield f"an untested row has no `{key}`"
+        return
+    if "reason" in entry:
+        yield "`reason` is for untested rows"
+    if entry.get("cell") != str(entry.get("id")).lower():
+        yield f"`cell` must be {str(entry.get('id')).lower()!r}, got {entry.get('cell')!r}"
+    try:
+        one_sentence(entry.get("finding") or "")
+        if "parts" in entry:
+            check_parts(entry["parts"])
+    except ValueError as error:
+        yield str(error)

@@ -1,0 +1,185 @@
+"""Recorded runs as a reader meets them: a line where a chapter loads one, and a table of all with where they are used.
+
+    three = provenance.load("chapter/three_periods")
+
+The line and the table say what was computed, at what cost, and whether the code behind it has changed since.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from html import escape
+from pathlib import Path
+
+import xarray as xr
+from IPython.display import Markdown, display
+
+from shallow.book import figures, paths, records, verification
+from shallow.book.claims.display import Display
+from shallow.book.recipes import Recipe
+
+PAGE = "provenance.html"
+COLUMNS = ["record", "what it is", "cells", "time", "MB", "made", "state", "redone", "used in", "compared"]
+# Cost, date and state may change without any result changing: tests leave out an output with this mark.
+UNCOMPARED = {"nbval-ignore-output": True}
+# A MyST target, with the title of the section if it stands right above one, or the loading of a record.
+_MARKS = re.compile(r'^\(([\w-]+)\)=$(?:\n+#+ (.+)$)?|\bprovenance\.load\(\s*"([^"]*)"', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Use:
+    """A place that loads a record: the chapter, its nearest MyST target above, and the words of a link there."""
+
+    chapter: str
+    target: str
+    title: str
+
+    @property
+    def link(self) -> str:
+        """As MyST Markdown."""
+        return f"[{self.title}](#{self.target})"
+
+
+def load(name: str) -> xr.Dataset:
+    """:func:`records.load`, with a line below the cell: the record with a link, its cost, and whether it is stale.
+
+    Raises:
+        KeyError, records.RecordError: as :func:`records.load`.
+    """
+    dataset = records.load(name)
+    display(_line(name), metadata=UNCOMPARED)
+    return dataset
+
+
+def _line(name: str) -> Display:
+    """The line of :func:`load` in plain text and in HTML."""
+    made, renew = records.manifest(name), f"python -m shallow record {name}"
+    number = f"{made['cells']} cell" + ("" if made["cells"] == 1 else "s")
+    about = f"{number}, computing time {duration(made['seconds'])}, {plain(made['date'])}"
+    text = f"Recorded run {name}: {about}"
+    link = f'<a href="{PAGE}#{anchor(name)}">{escape(name.split("/")[-1])}</a>'
+    html = f'<small class="record">Recorded run {link}: {about}'
+    if not records.is_stale(name):
+        state = _confirmation(name, made) if records.state(name) == "confirmed" else "fresh"
+        return Display(f"{text}; {state}", f"{html}; {state}</small>")
+    note = "STALE: the code behind it has changed since; renew it by"
+    box = 'style="border-left:.3em solid #cf222e;padding:.4em .9em;margin:.6em 0"'
+    return Display(
+        f"{text}. {note}: {renew}",
+        f'{html}</small><div class="record-stale" {box}><b>{note}</b> <code>{escape(renew)}</code></div>',
+    )
+
+
+def _confirmation(name: str, made: dict) -> str:
+    """In words, how much of a record the present code has redone."""
+    cells, share = len(verification.redone_cells(name)), verification.share(name)
+    return f"confirmed: the present code has redone {percent(share)} of the computing, {cells} of {made['cells']} cells"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage, to two digits below ten."""
+    return f"{100 * share:.2g}%" if 0 < share < 0.1 else f"{share:.0%}"
+
+
+def plain(text: str) -> str:
+    """Text of a manifest as it stands, in Markdown and in HTML: nothing in it is taken as markup."""
+    return "".join(one if one.isalnum() or one in " .,:-+/" else f"&#{ord(one)};" for one in text)
+
+
+def duration(seconds: float) -> str:
+    """Hours, minutes and seconds, h:mm:ss."""
+    return str(timedelta(seconds=round(seconds)))
+
+
+def anchor(name: str) -> str:
+    """The identifier of a record's row on the page of recorded runs."""
+    return "record-" + name.replace("/", "-")
+
+
+def uses(folder: Path = paths.BOOK) -> Mapping[str, list[Use]]:
+    """Where the chapters load each record, in the order of the text; records that no chapter loads have no key.
+
+    Raises:
+        ValueError: for a record that is loaded above the first target of its chapter.
+    """
+    found = defaultdict(list)
+    for chapter in sorted(folder.glob("*.md")):
+        place = None
+        for target, title, name in _MARKS.findall(chapter.read_text(encoding="utf-8")):
+            if target:
+                place = Use(chapter.stem, target, title or target.upper())
+            elif place is None:
+                raise ValueError(
+                    f"{chapter.name} loads {name!r} above its first target, so that nothing can link there"
+                )
+            elif place not in found[name]:
+                found[name].append(place)
+    return dict(found)
+
+
+def table(chapter: str | None = None, folder: Path = paths.BOOK) -> Markdown:
+    """The recorded runs of a chapter, or of the book with a line of totals, one a row.
+
+    Raises ValueError for a chapter without recorded runs.
+    """
+    names = [name for name in records.recipes() if chapter is None or name.startswith(f"{chapter}/")]
+    if not names:
+        raise ValueError(f"chapter must be one of {', '.join(records.chapters())}, got {chapter!r}")
+    used = uses(folder)
+    rows = [_row(name, used.get(name, []), short=chapter is not None) for name in names]
+    if chapter is None:
+        made = _manifests(names)
+        cells, seconds, size = (sum(one[key] for one in made.values()) for key in ("cells", "seconds", "bytes"))
+        redone = sum(verification.share(name) * one["seconds"] for name, one in made.items()) / max(seconds, 1e-9)
+        total = [cells, duration(seconds), f"{size / 1e6:.1f}", "", "", percent(redone)]
+        rows.append([f"**all {len(made)}**", "", *total, "", ""])
+    return figures.table(COLUMNS, rows)
+
+
+def _manifests(names: list[str]) -> dict[str, dict]:
+    """The manifests of those records that have one."""
+    found = {}
+    for name in names:
+        with suppress(records.RecordError):
+            found[name] = records.manifest(name)
+    return found
+
+
+def _row(name: str, used: list[Use], *, short: bool) -> list[object]:
+    """One row of the table; a record that is missing or damaged has no cost."""
+    recipe, state = records.recipe(name), records.state(name)
+    shown = {"fresh": "fresh", "confirmed": "fresh, by confirmation"}.get(state, f"**{plain(state)}**")
+    cost, redone = ["", "", "", ""], ""
+    if made := _manifests([name]).get(name):
+        where = made["processor"] if made["device"] == "cpu" else f"{made['device']}, {made['processor']}"
+        size = f"{made['bytes'] / 1e6:.2f}"
+        cost = [made["cells"], duration(made["seconds"]), size, plain(f"{made['date']}, {where}")]
+        redone = percent(verification.share(name))
+    title = name.split("/")[-1] if short else name
+    return [
+        f'<span id="{anchor(name)}"></span>`{title}`',
+        recipe.about,
+        *cost,
+        shown,
+        redone,
+        ", ".join(use.link for use in used) or "**not used**",
+        rule(recipe),
+    ]
+
+
+def rule(recipe: Recipe) -> str:
+    """In words, how a recomputed cell is compared with the stored one."""
+    agreement = recipe.agreement
+    more = f", or {agreement.absolute:g} absolute" if agreement.absolute else ""
+    there = f"{agreement.elsewhere:.2g} deviations" if agreement.elsewhere else f"by `{recipe.start}`"
+    said = [
+        f"{word}: `{', '.join(f'{name} = {value}' for name, value in values.items())}`"
+        for word, values in {"shortened": recipe.shortened, "elsewhere only": recipe.steady}.items()
+        if values
+    ]
+    return "; ".join([f"to {agreement.relative:g}{more}", f"elsewhere {there}", *said])

@@ -1,0 +1,105 @@
+"""Recipes of recorded runs: cells, pure functions of parameters and seed that return labelled datasets, and axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import xarray as xr
+
+
+def releases_gil(cell: Callable[..., xr.Dataset]) -> Callable[..., xr.Dataset]:
+    """Mark a cell that spends its time in compiled code without the interpreter's lock: sweeps run it in threads."""
+    cell.releases_gil = True
+    return cell
+
+
+@dataclass(frozen=True)
+class Agreement:
+    r"""How the numbers of a recomputed cell are compared with the stored ones.
+
+    A recomputed number x of a variable agrees with the stored y if $|x - y| \le \rho\,(|y| + s) + \alpha$, with s the
+    largest finite $|y|$ of that variable in the cell; counts and flags must be equal, and NaN and infinity stand in the
+    same places.  A processor of another kind rounds matrix products in another order, and training magnifies that:
+    there the slack is larger by $\varepsilon \max(\min(d, s), d/10)$, with d the standard deviation of the variable
+    over the whole record, and counts are numbers.
+
+    Attributes:
+        relative: $\rho$; the default admits single precision, in which records are stored.
+        absolute: $\alpha$, for quantities that are themselves rounding errors.
+        elsewhere: $\varepsilon$; None for runs so chaotic that rounding decides where they end, which cannot be
+            compared on another kind of processor.
+        rounding: variables that are rounding errors themselves, and left out on another kind of processor.
+    """
+
+    relative: float = 1e-5
+    absolute: float = 0.0
+    elsewhere: float | None = 0.01
+    rounding: tuple[str, ...] = ()
+
+    def disagreements(
+        self, fresh: xr.Dataset, record: xr.Dataset, point: Mapping[str, object], *, elsewhere: bool = False
+    ) -> list[str]:
+        """Names of the variables of the cell `fresh` that disagree with the record at `point`.
+
+        A cell that is shortened is compared at the coordinates that it has.
+
+        Args:
+            elsewhere: by the rule for another kind of processor; ValueError for runs that it cannot compare.
+        """
+        if elsewhere and self.elsewhere is None:
+            raise ValueError("elsewhere must be False: these runs cannot be compared on another kind of processor")
+        share = self.elsewhere if elsewhere else 0.0
+        compared = [name for name in fresh.data_vars if not (elsewhere and name in self.rounding)]
+        return [name for name in compared if not self._agree(fresh[name], record[name], point, share)]
+
+    def _agree(self, fresh: xr.DataArray, record: xr.DataArray, point: Mapping[str, object], share: float) -> bool:
+        part = {dim: index for dim, index in fresh.indexes.items() if len(index) < record.sizes[dim]}
+        x, y = fresh.values, record.sel({**point, **part}).values
+        if x.shape != y.shape or (x.dtype.kind not in "fiu") or (x.dtype.kind in "iu" and not share):
+            return bool(np.array_equal(x, y))
+        scale, d = np.abs(y[np.isfinite(y)]).max(initial=0.0), spread(record)
+        slack = self.absolute + self.relative * scale + share * max(min(d, scale), d / 10)
+        return bool(np.allclose(x, y, rtol=self.relative, atol=slack, equal_nan=True))
+
+
+def spread(values: xr.DataArray) -> float:
+    """Standard deviation of the finite numbers of a variable."""
+    numbers = values.values[np.isfinite(values.values)].astype(float)
+    return float(numbers.std()) if numbers.size else 0.0
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a recorded run computes: ``sweep.grid(cell, axes, **fixed)``.
+
+    Attributes:
+        cell: a pure function returning a Dataset, defined at the top level of a module.
+        axes: named axes of the grid.
+        fixed: further arguments of the cell.
+        about: one line for people.
+        replicates: the axis along which runs differ by chance alone; ``--seeds`` takes its first values.
+        agreement: the rule by which a recomputed cell is compared with the stored one.
+        shortened: arguments in the place of the fixed ones when a cell is recomputed for a quick comparison, where
+            whole cells take long: fewer steps of the same run, say.  A shortened cell is compared at the coordinates
+            it has.
+        start: name of the record that holds the first steps of the same runs, over some of the axes, which is compared
+            instead on a kind of processor on which these runs cannot be.
+        steady: axes and the values of them at which rounding does not decide where runs end; on another kind of
+            processor the runs at other values cannot be compared, and one of these is, in their place.
+    """
+
+    cell: Callable[..., xr.Dataset]
+    axes: Mapping[str, Sequence]
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    about: str = ""
+    replicates: str = "seed"
+    agreement: Agreement = field(default_factory=Agreement)
+    shortened: Mapping[str, object] = field(default_factory=dict)
+    start: str | None = None
+    steady: Mapping[str, Sequence] = field(default_factory=dict)
+
+    def is_steady(self, point: Mapping[str, object]) -> bool:
+        """Whether the run at a point can be compared on another kind of processor."""
+        return self.agreement.elsewhere is not None and all(point[axis] in self.steady[axis] for axis in self.steady)

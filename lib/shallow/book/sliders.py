@@ -1,0 +1,258 @@
+"""Sliders that move without a kernel: precomputed frames that the browser switches by itself.
+
+One description, a function that draws and the values of its arguments, serves both readers:
+
+    def picture(epoch, width):
+        fig, ax = plt.subplots()
+        ...
+        return fig
+
+    sliders.explore(picture, alt="Output of the network.", epoch=[0, 500, 20_000], width=[128, 512])
+
+On the static page every combination becomes a WebP picture.  Nested `Stack` widgets hold them, the outermost
+for the first axis; `jslink` joins each slider to the stacks of its axis, and the Play button to the first
+slider, so that nothing but the browser is needed.  In a session started with the environment variable
+SHALLOW_LIVE=1 (`make lab` sets it) the same call draws the picture anew at every move.  Builds and tests
+leave the variable unset.
+
+A page must stay light: 40 pictures of 720 pixels weigh 0.5 to 0.9 MB inside the HTML.
+"""
+
+import base64
+import html
+import io
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ipywidgets as widgets
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+from PIL import Image
+
+from shallow.book import session
+
+MAX_FRAMES = 160
+MAX_KILOBYTES = 1500
+
+Draw = Callable[..., Figure]
+Alt = str | Callable[..., str]
+Labels = dict[str, str | Callable[[Any], str]]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One slider: its name, the values it takes, how each value is written, and where it starts."""
+
+    name: str
+    values: tuple
+    texts: tuple[str, ...]
+    start: int
+
+    def __str__(self) -> str:
+        return f"{self.title}: {len(self.values)} values"
+
+    @property
+    def title(self) -> str:
+        """The name as the reader sees it."""
+        return self.name.replace("_", " ")
+
+    def slider(self) -> widgets.SelectionSlider:
+        """A slider that shows the written value; its `index` is what links and observers follow."""
+        return widgets.SelectionSlider(
+            options=self.texts, index=self.start, description=self.title, tooltip=self.title,
+            style={"description_width": "initial"},
+            layout={"flex": "1 1 16em", "width": "auto", "min_width": "14em"},
+        )
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One picture as HTML, with its size in pixels."""
+
+    markup: str
+    size: tuple[int, int]
+
+
+class SliderSet(widgets.VBox):
+    """Play and sliders above a picture.  Its text form names the axes only, so that it is equal in every run.
+
+    axes        the sliders' descriptions; `controls` holds the sliders themselves, in the same order
+    links       what the browser keeps equal: Play and the first slider, each slider and the stacks of its axis
+    kilobytes   what the pictures weigh inside the page; None when they are drawn live
+    """
+
+    def __init__(
+        self, axes: Sequence[Axis], picture: Sequence[widgets.Widget], interval: int, kilobytes: float | None = None
+    ) -> None:
+        self.axes, self.kilobytes = tuple(axes), kilobytes
+        self.controls = tuple(axis.slider() for axis in axes)
+        last = len(axes[0].values) - 1
+        play = widgets.Play(max=last, value=axes[0].start, interval=interval, layout={"flex": "0 0 auto"})
+        self.links = [widgets.jslink((play, "value"), (self.controls[0], "index"))]
+        bar = widgets.HBox([play, *self.controls], layout={"flex_flow": "row wrap", "align_items": "center"})
+        super().__init__([bar, *picture])
+        self.add_class("shallow-sliders")
+
+    def __repr__(self) -> str:
+        return f"Sliders({'; '.join(map(str, self.axes))})"
+
+
+def explore(draw: Draw, *, alt: Alt, **options) -> SliderSet:
+    """`live` in a session with SHALLOW_LIVE=1, `frames` everywhere else; arguments as in `frames`."""
+    return (live if session.is_live() else frames)(draw, alt=alt, **options)
+
+
+def frames(
+    draw: Draw, *, alt: Alt, labels: Labels | None = None, start: dict[str, Any] | None = None,
+    interval: int = 200, pixels: int = 720, **values: Sequence,
+) -> SliderSet:
+    """A picture for every combination of values, switched in the browser by one slider per axis.
+
+    draw      called with one value of each axis by keyword, returns a matplotlib Figure, which is closed; it
+              may return the same Figure each time.  Fix the limits of its axes, so that only content moves.
+    alt       text alternative: a sentence, to which the values are added, or a function of the same keywords
+    labels    how the values of an axis are written: a format such as "{:,}" or a function; None: a plain form
+    start     the value of each axis that is shown first and printed; default the first value
+    interval  milliseconds between two frames while playing
+    pixels    width of every picture
+    values    the axes, in order: name=[values]; Play moves the first
+
+    Raises ValueError for axes without two distinct values, an unknown start, a draw that returns no Figure,
+    an empty text, frames of unequal size, more than MAX_FRAMES frames or MAX_KILOBYTES in the page.
+    Cost: one drawing per frame, about 0.1 s.
+    """
+    axes = _axes(values, labels or {}, start or {})
+    count = math.prod(len(axis.values) for axis in axes)
+    if count > MAX_FRAMES:
+        raise ValueError(
+            f"the axes make {count} frames, at most {MAX_FRAMES} are allowed: every frame is stored in the "
+            "page, about 15 kB each; give fewer values"
+        )
+    rendered = [_render(draw, axes, choice, alt, pixels) for choice in _choices(axes)]
+    sizes = {frame.size for frame in rendered}
+    if len(sizes) > 1:
+        raise ValueError(f"draw must return figures of one size, got {sorted(sizes)} pixels")
+    kilobytes = sum(len(frame.markup) for frame in rendered) / 1000
+    if kilobytes > MAX_KILOBYTES:
+        raise ValueError(
+            f"{count} frames weigh {kilobytes:.0f} kB in the page, at most {MAX_KILOBYTES} kB are allowed: "
+            "give fewer values, smaller pixels or a plainer picture"
+        )
+    levels = _nest([frame.markup for frame in rendered], axes)
+    sliders = SliderSet(axes, levels[0], interval, kilobytes)
+    for slider, stacks in zip(sliders.controls, levels, strict=True):
+        sliders.links += [widgets.jslink((slider, "index"), (stack, "selected_index")) for stack in stacks]
+    return sliders
+
+
+def live(
+    draw: Draw, *, alt: Alt, labels: Labels | None = None, start: dict[str, Any] | None = None,
+    interval: int = 500, pixels: int = 720, **values: Sequence,
+) -> SliderSet:
+    """The same controls as `frames`, with a picture that the kernel draws anew at every move.
+
+    Arguments as in `frames`; the number of values has no limit.  An error in draw is shown below the picture.
+    """
+    axes = _axes(values, labels or {}, start or {})
+    picture, errors = widgets.HTML(), widgets.Output()
+    sliders = SliderSet(axes, [picture, errors], interval)
+
+    @errors.capture(clear_output=True)
+    def redraw(change: Any = None) -> None:
+        choice = tuple(slider.index for slider in sliders.controls)
+        picture.value = _render(draw, axes, choice, alt, pixels).markup
+
+    for slider in sliders.controls:
+        slider.continuous_update = False  # draw once, where the handle is let go
+        slider.observe(redraw, names="index")
+    redraw()
+    return sliders
+
+
+def _axes(values: dict[str, Sequence], labels: Labels, start: dict[str, Any]) -> list[Axis]:
+    """The axes of a call, checked."""
+    if not values:
+        raise ValueError("no axis given: name an argument of draw and its values, as in epoch=[0, 100]")
+    for argument, given in (("labels", labels), ("start", start)):
+        if unknown := set(given) - set(values):
+            raise ValueError(f"{argument} names {sorted(unknown)}, the axes are {list(values)}")
+    return [_axis(name, tuple(chosen), labels.get(name), start) for name, chosen in values.items()]
+
+
+def _axis(name: str, values: tuple, label: str | Callable[[Any], str] | None, start: dict[str, Any]) -> Axis:
+    write = label if callable(label) else label.format if label else _plain
+    texts = tuple(write(value) for value in values)
+    if len(set(texts)) < max(2, len(values)):
+        raise ValueError(f"{name} needs at least two values that are written differently, got {list(texts)}")
+    if name in start and start[name] not in values:
+        raise ValueError(f"start of {name} must be one of its values, got {start[name]!r}")
+    return Axis(name, values, texts, values.index(start[name]) if name in start else 0)
+
+
+def _plain(value: Any) -> str:
+    """Integers with thousands separators, floats in short form, anything else as it is."""
+    if isinstance(value, str | bool):
+        return str(value)
+    return f"{value:,}" if hasattr(value, "__index__") else f"{value:g}"
+
+
+def _choices(axes: Sequence[Axis]) -> Iterator[tuple[int, ...]]:
+    """Every combination of positions, the last axis fastest."""
+    return itertools.product(*(range(len(axis.values)) for axis in axes))
+
+
+def _render(draw: Draw, axes: Sequence[Axis], choice: tuple[int, ...], alt: Alt, pixels: int) -> Frame:
+    """Draw one combination and wrap the picture, its text alternative and its values in a figure element."""
+    chosen = {axis.name: axis.values[k] for axis, k in zip(axes, choice, strict=True)}
+    written = ", ".join(f"{axis.title} {axis.texts[k]}" for axis, k in zip(axes, choice, strict=True))
+    figure = draw(**chosen)
+    if not isinstance(figure, Figure):
+        raise ValueError(f"draw must return a matplotlib Figure, got {type(figure).__name__} at {written}")
+    picture, size = _webp(figure, pixels)
+    plt.close(figure)
+    text = alt(**chosen) if callable(alt) else f"{alt.removesuffix('.')}; {written}." if alt else ""
+    if not text:
+        raise ValueError(f"alt must give a text, got {text!r} at {written}")
+    source = base64.b64encode(picture).decode("ascii")
+    return Frame(
+        f'<figure class="shallow-frame"><img src="data:image/webp;base64,{source}" alt="{html.escape(text)}" '
+        f'width="{size[0]}" height="{size[1]}" decoding="sync" style="max-width: 100%; height: auto">'
+        f"<figcaption>{html.escape(written)}</figcaption></figure>",
+        size,
+    )
+
+
+def _webp(figure: Figure, pixels: int) -> tuple[bytes, tuple[int, int]]:
+    """The figure as WebP of the given width, and its size.
+
+    A palette of 128 colours without loss: for plots about half the bytes of lossy quality 80, with no smear
+    around letters; large areas keep their colour exactly, any other is off by about 2 % at most.
+    """
+    drawn, packed = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=pixels / figure.get_figwidth(), pil_kwargs={"compress_level": 1})
+    with Image.open(drawn) as image:
+        full = image.convert("RGB")
+    few = full.quantize(128, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE)
+    few.convert("RGB").save(packed, "webp", lossless=True, quality=60, method=4)
+    return packed.getvalue(), full.size
+
+
+def _nest(markup: Sequence[str], axes: Sequence[Axis]) -> list[list[widgets.Stack]]:
+    """Stacks within stacks, a level of them for each axis; the first level is the one stack that holds the others.
+
+    All frames share one layout and one style: in the page such a model weighs about a kilobyte.
+    """
+    layout, style = widgets.Layout(), widgets.HTML().style
+    row: list[widgets.Widget] = [widgets.HTML(value, layout=layout, style=style) for value in markup]
+    levels = []
+    for axis in reversed(axes):
+        size = len(axis.values)
+        row = [
+            widgets.Stack(children=row[k : k + size], selected_index=axis.start, layout=layout)
+            for k in range(0, len(row), size)
+        ]
+        levels.insert(0, row)
+    return levels

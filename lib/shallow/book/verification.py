@@ -1,0 +1,283 @@
+"""Redoing cells of recorded runs: which are drawn, how they are compared, and what the manifests keep of it.
+
+Cells are drawn from all quarters of the expected cost, other ones on another day, and those first that the present code
+has not redone.  A redone cell must agree with the record exactly (to rounding) where this kind of processor made the
+record or has redone that cell so before; elsewhere, where it does not, by the recipe's tolerance for other processors.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from multiprocessing import get_context
+
+import numpy as np
+from filelock import FileLock
+
+from shallow import stats
+from shallow.book import fingerprint, paths, records, sweep
+from shallow.book.records import RecordError
+from shallow.book.store import replace_files
+
+EXACT, ELSEWHERE = "exact", "another processor"  # by which rule a cell agreed
+QUARTERS = 4
+
+
+@dataclass(frozen=True)
+class Redone:
+    """A cell that was computed again and agreed with its record.
+
+    Attributes:
+        record: name of the record.
+        cell: its number in the grid.
+        whole: as it was recorded, not shortened.
+        rule: :data:`EXACT` or :data:`ELSEWHERE`.
+        seconds: computing time.
+    """
+
+    record: str
+    cell: int
+    whole: bool
+    rule: str
+    seconds: float
+
+
+class Unavailable(RuntimeError):
+    """A cell cannot be redone here, since it needs data that are not at hand; the message names them."""
+
+
+# What has been redone.
+
+
+def redone_cells(name: str) -> dict[int, float]:
+    """The cells that the present code has redone, and the seconds of the record's computing that each stands for.
+
+    A whole cell counts for its expected time, a shortened one for the time that it took.
+    """
+    wanted, stored = records.recipe(name), records.manifest(name)
+    present, expected = fingerprint.of(wanted.cell), records.expected_seconds(name, records.points(wanted))
+    found = {}
+    for note in (note for note in stored["redone"] if note["fingerprint"] == present):
+        for cell, seconds in zip(note["cells"], note["seconds"], strict=True):
+            spent = expected[cell] if note["whole"] else min(seconds, expected[cell])
+            found[cell] = max(spent, found.get(cell, 0.0))
+    return found
+
+
+def share(name: str) -> float:
+    """The share of a record's computing time that the present code has done or redone."""
+    wanted = records.recipe(name)
+    if records.manifest(name)["fingerprint"] == fingerprint.of(wanted.cell):
+        return 1.0
+    return sum(redone_cells(name).values()) / records.expected_seconds(name, records.points(wanted)).sum()
+
+
+def note(name: str, trials: Sequence[Redone], day: date | None = None) -> None:
+    """Write into the manifests which cells were redone: by which code, when, on which kind of processor, by which rule.
+
+    Cells of one day that were compared alike share an entry.  Data and the fingerprint of the code that made them stay.
+    """
+    for trial in trials:
+        with FileLock(_lock(trial.record)):
+            manifest = records.manifest(trial.record)
+            entry = {
+                "fingerprint": fingerprint.of(records.recipe(trial.record).cell),
+                "date": (day or datetime.now(UTC).date()).isoformat(),
+                "processor": records.processor(),
+                "rule": trial.rule,
+                "whole": trial.whole,
+            }
+            alike = [old for old in manifest["redone"] if entry.items() <= old.items()]
+            if not alike:
+                manifest["redone"].append(alike_new := entry | {"cells": [], "seconds": []})
+                alike = [alike_new]
+            alike[0]["cells"].append(trial.cell)
+            alike[0]["seconds"].append(float(f"{trial.seconds:.3g}"))
+            replace_files({records.files(trial.record)[1]: (json.dumps(manifest, indent=1) + "\n").encode()})
+
+
+def _lock(name: str) -> str:
+    folder = paths.RECORDS / ".cells" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return str(folder / "lock")
+
+
+# Which cells.
+
+
+def draw(
+    name: str, count: int, *, day: date | None = None, limit: float = np.inf, without: Sequence[int] = ()
+) -> list[int]:
+    """Numbers of cells to redo, one after the other from the quarter of the cost of which least has been redone.
+
+    In a quarter those come first that the present code has not redone.  The stream of random numbers is named by the
+    record's checksum, the code's fingerprint and the day.
+
+    Args:
+        limit: of the expected seconds of a cell; fewer cells are returned where there are not enough.  The cheapest
+            cell counts as within it.
+        without: cells to leave out.
+    """
+    if count < 1:
+        raise ValueError(f"count must be positive, got {count}")
+    wanted = records.recipe(name)
+    seconds = records.expected_seconds(name, records.points(wanted))
+    quarter = np.argsort(np.argsort(seconds, kind="stable")) * QUARTERS // len(seconds)
+    done = set(redone_cells(name)) | set(without)
+    parts = records.manifest(name)["sha256"], fingerprint.of(wanted.cell), (day or datetime.now(UTC).date()).isoformat()
+    order = stats.stream("verify", *parts).permutation(len(seconds)).tolist()
+    left = [i for i in order if i not in without and seconds[i] <= max(limit, seconds.min())]
+    found: list[int] = []
+    while left and len(found) < count:
+        redone = [np.mean([i in done for i in np.flatnonzero(quarter == q)] or [1.0]) for q in range(QUARTERS)]
+        chosen = min(left, key=lambda i: (i in done, redone[quarter[i]]))
+        left.remove(chosen)
+        done.add(chosen)
+        found.append(chosen)
+    return found
+
+
+# Comparing.
+
+
+def verify(name: str, cells: int = 1, *, whole: bool = False, limit: float = np.inf) -> list[Redone]:
+    """Recompute some cells of a record and compare them.
+
+    Args:
+        cells: how many are drawn.
+        whole: to the end also where the recipe says how cells are shortened.
+        limit: of the expected seconds of a cell that is not shortened.
+
+    Raises:
+        RecordError: when a cell disagrees with the record, or the record cannot be loaded.
+        Unavailable: when data are missing for every cell; other cells are taken while there are any.
+    """
+    if cells < 1:
+        raise ValueError(f"cells must be positive, got {cells}")
+    records.load(name)
+    limit = np.inf if records.recipe(name).shortened and not whole else limit
+    found, tried, missing = [], [], None
+    while len(found) < cells and (drawn := draw(name, 1, limit=limit, without=tried)):
+        tried += drawn
+        try:
+            found.append(redo(name, drawn[0], whole=whole))
+        except Unavailable as problem:
+            missing = problem
+    if missing and not found:
+        raise missing
+    return found
+
+
+def redo(name: str, cell: int, *, whole: bool = False) -> Redone:
+    """Recompute one cell of a record, given by its number in the grid, and compare it.
+
+    Where the cell is not held to rounding, what can be compared in its place is: a steady cell, the start of the run in
+    another record, or the cell shortened.
+
+    Raises:
+        RecordError: when it disagrees, or raises an exception; the message names the point and the variables.
+        Unavailable: when it needs data that are not at hand.
+    """
+    wanted, stored, made = records.recipe(name), records.load(name), records.manifest(name)
+    points, whole = records.points(wanted), whole or not wanted.shortened
+    point, agreement = points[cell], wanted.agreement
+    began = time.perf_counter()
+    try:
+        with sweep.one_compute_thread():  # as in the sweep that made the record
+            fresh = wanted.cell(**point, **{**wanted.fixed, **({} if whole else wanted.shortened)})
+    except ConnectionError as error:
+        raise Unavailable(f"record {name!r} at {point}: {error}") from None
+    except Exception as error:
+        raise RecordError(f"record {name!r}: its own code at {point} raises {type(error).__name__}: {error}") from error
+    seconds = time.perf_counter() - began
+    wrong = agreement.disagreements(fresh, stored, point)
+    if not wrong:
+        return Redone(name, cell, whole, EXACT, seconds)
+    if not is_held_to_rounding(made, cell, whole=whole):
+        if not wanted.is_steady(point):
+            return _instead(name, cell, whole=whole)
+        if whole and wanted.shortened:
+            return redo(name, cell)
+        wrong = agreement.disagreements(fresh, stored, point, elsewhere=True)
+        if not wrong:
+            return Redone(name, cell, whole, ELSEWHERE, seconds)
+    raise RecordError(f"record {name!r} differs from its own code at {point} in {', '.join(map(repr, wrong))}")
+
+
+def _instead(name: str, cell: int, *, whole: bool) -> Redone:
+    """What is compared on a processor on which that run is another one; its start is none of the record's computing."""
+    wanted = records.recipe(name)
+    points = records.points(wanted)
+    point = points[cell]
+    if wanted.start:
+        start = records.recipe(wanted.start)
+        redo(wanted.start, records.points(start).index({axis: point[axis] for axis in start.axes}))
+        return Redone(name, cell, False, ELSEWHERE, 0.0)
+    steady = dict(point) | {axis: values[0] for axis, values in wanted.steady.items() if point[axis] not in values}
+    return redo(name, points.index(steady), whole=whole)
+
+
+def is_held_to_rounding(made: Mapping, cell: int, *, whole: bool) -> bool:
+    """Whether this kind of processor made the record, or has redone that cell exactly before, wholly if asked."""
+    here = records.processor()
+    exact = [note for note in made["redone"] if (note["rule"], note["processor"]) == (EXACT, here)]
+    again = any(cell in note["cells"] and note["whole"] >= whole for note in exact)
+    return again or made["processor"].rpartition(",")[0] == here
+
+
+# Within a time.
+
+
+def budget(minutes: float, names: Sequence[str], jobs: int) -> list[tuple[str, int, float]]:
+    """Records, cells to redo, whole, and their expected seconds: always next of the record of which least was redone.
+
+    A cell that would take more than a third of the time of one worker is left out.
+    """
+    if not 0 < minutes < np.inf:
+        raise ValueError(f"minutes must be positive and finite, got {minutes}")
+    left, planned = 60.0 * minutes * jobs, []
+    shares = {name: share(name) for name in names}
+    chosen: dict[str, list[int]] = {name: [] for name in names}
+    while shares and left > 0:
+        name = min(shares, key=shares.get)
+        expected = records.expected_seconds(name, records.points(records.recipe(name)))
+        cell = draw(name, 1, limit=60 * minutes / 3, without=chosen[name])
+        if not cell or expected[cell[0]] > min(left, 60 * minutes / 3):
+            del shares[name]
+            continue
+        chosen[name] += cell
+        planned.append((name, cell[0], expected[cell[0]]))
+        left -= expected[cell[0]]
+        shares[name] += expected[cell[0]] / expected.sum()
+    return planned
+
+
+def verify_for(
+    minutes: float, names: Sequence[str], jobs: int, *, clock: Callable[[], float] = time.monotonic
+) -> Iterator[tuple[str, int, Redone | RecordError | Unavailable]]:
+    """Redo the cells of :func:`budget` in `jobs` processes side by side; yields each with what came of it.
+
+    Nothing is begun that is not expected to end within the time.
+    """
+    todo, end = iter(budget(minutes, names, jobs)), clock() + 60 * minutes
+    with ProcessPoolExecutor(jobs, get_context("spawn"), sweep.end_with, (os.getpid(),)) as pool:
+        running = {}
+        while True:
+            for name, cell, seconds in todo if len(running) < jobs else ():
+                if clock() + seconds < end:
+                    running[pool.submit(redo, name, cell, whole=True)] = name, cell
+                if len(running) == jobs:
+                    break
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                name, cell = running.pop(future)
+                try:
+                    yield name, cell, future.result()
+                except (RecordError, Unavailable) as problem:
+                    yield name, cell, problem

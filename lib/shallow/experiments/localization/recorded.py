@@ -1,9 +1,0 @@
-"""The recorded runs of the chapter: name -> recipe; ``python -m shallow record localization/NAME`` reruns one."""
-
-from __future__ import annotations
-
-from shallow.experiments import Recipe
-from shallow.experiments.localization import arrangements, filters, first_steps, shaping, variants
-
-MODULES = (variants, arrangements, first_steps, filters, shaping)
-RECORDS: dict[str, Recipe] = {name: recipe for module in MODULES for name, recipe in module.RECORDS.items()}
