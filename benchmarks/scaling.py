@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from experiments.hidden_structure import linear_machines
 from experiments.localization import gaussian_flow
-from experiments.simplicity_bias import two_fits
+from experiments.simplicity_bias import extremal, two_fits
 from shallow import committee, mlp, nets
 from shallow.data import cyclic, teachers
 from shallow.data.nlgp import Process, circulant
-from shallow.geometry import extremal
-from shallow.kernels import coordinate_descent, layered
+from shallow.kernels import layered
 from shallow.spectra import esd, tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 from shallow.stats import stream
@@ -96,9 +96,9 @@ def tangent_kernel(n, width):
 def passes(n, count=10):
     """Passes of coordinate descent over points with random labels."""
     rng = stream("scaling", "points", n)
-    points = coordinate_descent.Reduced(rng.standard_normal((n, RANK)), np.arange(RANK))
+    points = linear_machines.Reduced(rng.standard_normal((n, RANK)), np.arange(RANK))
     y = np.where(rng.uniform(size=n) < 0.5, -1, 1)
-    return lambda: coordinate_descent.squared_hinge(points, y, 1.0, stream("scaling", "order"), passes=[count]), count
+    return lambda: linear_machines.coordinate_descent(points, y, 1.0, stream("scaling", "order"), passes=[count]), count
 
 
 def classes(pixels):
@@ -157,7 +157,7 @@ CURVES = (
         lambda m: 6 * m + 8, lambda m: tangent_kernel(2000, m), powers(3, 9),
     ),
     Curve(
-        "hidden_structure", "kernels.coordinate_descent.squared_hinge", POINT, "n r", lambda n: n * RANK,
+        "hidden_structure", "linear_machines.coordinate_descent", POINT, "n r", lambda n: n * RANK,
         passes, powers(10, 15),
     ),
     Curve(

@@ -13,11 +13,11 @@ import numpy as np
 import xarray as xr
 
 from experiments.cyclic_labels import ensembles, heatmaps
-from experiments.cyclic_labels.runs import EPOCHS, GRID
-from shallow import nets, stats
+from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
+from shallow import checks, nets, stats
 from shallow.book.recipes import releases_gil
 from shallow.data import cyclic
-from shallow.train import dense, univariate
+from shallow.train import plain, univariate
 
 VARIED = ("start", "data", "both")
 
@@ -56,21 +56,20 @@ def amplitudes(gram: xr.DataArray, *, name: str) -> Amplitudes:
     estimates = [np.median(m) for m in measure(values, uniform)]
     weight = heatmaps.weights(len(values), values.shape[-1], name=name)
     with np.errstate(invalid="ignore"):  # a resample of one model alone has no variance
-        draws = [np.nanquantile(np.nanmedian(m, axis=1), [0.025, 0.975]) for m in measure(values, weight)]
-    return Amplitudes(*(stats.Interval(float(e), *map(float, d)) for e, d in zip(estimates, draws, strict=True)))
+        draws = [np.nanmedian(m, axis=1) for m in measure(values, weight)]
+    return Amplitudes(*(stats.Interval.from_draws(e, d, skip_nan=True) for e, d in zip(estimates, draws, strict=True)))
 
 
 def planted(kind: str, *, sizes: int = 13, models: int = 10) -> xr.DataArray:
     """Gram matrices (n, model, twin) of a planted ensemble: "amplitude" (one shape, amplitudes spread over a factor of
     four) or "shape" (equal amplitudes, random shapes of the cyclic labels' frequencies)."""
+    checks.one_of(("amplitude", "shape"), kind=kind)
     rng, basis = stats.stream("planted", kind), np.sin(2 * np.pi * np.outer(np.arange(1, 13), GRID + 0.5))
     if kind == "amplitude":
         f = rng.uniform(1, 4, (sizes, models, 1)) * cyclic.labels(GRID)
-    elif kind == "shape":
+    else:
         f = cyclic.labels(GRID) + rng.normal(size=(sizes, models, len(basis))) @ basis / 6
         f /= np.sqrt((f**2).mean(axis=-1, keepdims=True))
-    else:
-        raise ValueError(f"kind must be 'amplitude' or 'shape', got {kind!r}")
     return xr.DataArray(f @ f.swapaxes(1, 2) / len(GRID), dims=("n", "model", "twin"))
 
 
@@ -83,8 +82,7 @@ def source(
     The repetition r uses the seeds 10 r, ..., 10 r + 9; what is held fixed is that of seed 10 r.  Returns the Gram
     matrix at the last epoch, gram (model, twin).
     """
-    if varied not in VARIED:
-        raise ValueError(f"varied must be one of {', '.join(VARIED)}, got {varied!r}")
+    checks.one_of(VARIED, varied=varied)
     seeds = tuple(range(models * repetition, models * (repetition + 1)))
     fixed = (seeds[0],) * models
     full = ensembles.ensemble(
@@ -115,14 +113,14 @@ def sources(grams: xr.Dataset, varied: str, *, name: str, relative: bool = True)
         return (values * drawn).sum(axis=-1) / shape[1]
 
     ratios = np.median(means(varied) / means("both"), axis=1)
-    return stats.Interval(float(ratios[0]), *map(float, np.quantile(ratios[1:], [0.025, 0.975])))
+    return stats.Interval.from_draws(ratios[0], ratios[1:])
 
 
 @releases_gil
 def frozen(n: int, seed: int, *, step: float = 0.01, epochs: int = EPOCHS, further: int = 1000) -> xr.Dataset:
     """After zero training loss: do 1000 further epochs move a parameter, and what is the loss of c f?
 
-    The further epochs are taken by :mod:`shallow.train.dense`, which knows no shortcut at zero loss.  Returns the flags
+    The further epochs are taken by :mod:`shallow.train.plain`, which knows no shortcut at zero loss.  Returns the flags
     reached (zero training loss), unchanged (all parameters equal bit for bit), decays (the same epochs with weight
     decay 0.001 do move them: the control), and over `factor` the summed hinge loss of c f at c = 0.9, 1, 1.5, 10,
     1000.
@@ -132,7 +130,9 @@ def frozen(n: int, seed: int, *, step: float = 0.01, epochs: int = EPOCHS, furth
     run = univariate.train(sample.x, sample.y, nets.default(sample.rng, 512), step=step, epochs=epochs, records=epochs)
     margins = sample.y * run.network.forward(sample.x)
     after, decayed = (
-        dense.train(sample.x, sample.y, run.network, step=step, epochs=further, decay=decay).networks[-1]
+        plain.train(
+            sample.x, sample.y, run.network, step=step, steps=further, loss="hinge", reduction="sum", decay=decay
+        ).network
         for decay in (0.0, 1e-3)
     )
     data = {

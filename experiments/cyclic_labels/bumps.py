@@ -1,4 +1,4 @@
-"""What counts as a bump of the test loss: definitions fixed before any run."""
+"""Bumps of the test loss: what counts as one, fixed before any run, and the runs that are looked at for them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ import numpy as np
 import xarray as xr
 from scipy.ndimage import median_filter
 
+from experiments.cyclic_labels import loss_curves
+from experiments.cyclic_labels.loss_curves import EPOCHS
+from shallow import nets
+from shallow.book.recipes import releases_gil
+from shallow.data import cyclic
+from shallow.kernels import empirical
+
 INTERVAL, WINDOW, START = 100, 11, 500
 RISE, SPIKE = 0.05, 0.2
+STEP = 0.001  # that of the runs whose steps are refined
 
 
 def smooth(values: np.ndarray, window: int = WINDOW) -> np.ndarray:
@@ -16,19 +24,20 @@ def smooth(values: np.ndarray, window: int = WINDOW) -> np.ndarray:
     return median_filter(values, size=size, mode="nearest")
 
 
-def _from_start(runs: xr.Dataset, interval: int | None = None) -> xr.Dataset:
-    epoch = runs.epoch
-    chosen = epoch >= START
-    if interval:
-        chosen &= epoch % interval == 0
-    return runs.isel(epoch=np.flatnonzero(chosen))
+def _from_start(runs: xr.Dataset) -> xr.Dataset:
+    return runs.isel(epoch=np.flatnonzero(runs.epoch >= START))
+
+
+def _every_hundred(runs: xr.Dataset) -> xr.Dataset:
+    """The records of runs that are 100 epochs apart, seeds and epochs first."""
+    return runs.isel(epoch=np.flatnonzero(runs.epoch % INTERVAL == 0)).transpose("seed", "epoch", ...)
 
 
 def slow(runs: xr.Dataset, *, rise: float = RISE, window: int = WINDOW) -> xr.Dataset:
     r"""The slow bump of each run: where the smoothed test loss rises most above its running minimum.
 
     Args:
-        runs: dataset of :func:`runs.run` cells stacked along `seed`, with records at least every 100 epochs.
+        runs: datasets of :func:`loss_curves.run` stacked along `seed`, with records at least every 100 epochs.
         rise, window: threshold of the rise and length of the running median in records; change them only to see
             what hangs on them.
 
@@ -42,7 +51,7 @@ def slow(runs: xr.Dataset, *, rise: float = RISE, window: int = WINDOW) -> xr.Da
     Raises:
         ValueError: when records are missing at some multiple of 100 epochs.
     """
-    every = runs.isel(epoch=np.flatnonzero(runs.epoch % INTERVAL == 0)).transpose("seed", "epoch", ...)
+    every = _every_hundred(runs)
     if not (np.diff(every.epoch) == INTERVAL).all() or every.epoch[-1] < START:
         given = runs.epoch.values
         raise ValueError(f"runs must have a record every {INTERVAL} epochs up to {START} or more, got epochs {given}")
@@ -90,3 +99,79 @@ def choose(bumps: xr.Dataset) -> int | None:
     """The run to draw: the lowest seed with a diverging slow bump that recovers; None if there is none."""
     seeds = bumps.seed.values[bumps.recovers.values]
     return int(seeds.min()) if len(seeds) else None
+
+
+def as_scalars(trained: xr.Dataset) -> xr.Dataset:
+    """One :func:`loss_curves.run` as scalars: rise, low, peak, recovery, diverging, recovers, final loss and error.
+
+    recovery is the epoch at which the smoothed test loss is back at its value at the low, NaN if it is not by the end.
+    """
+    single = trained.expand_dims(seed=[0])
+    found = slow(single).isel(seed=0, drop=True)
+    scalars = {name: found[name] for name in ("rise", "low", "peak", "diverging", "recovers")}
+    scalars["recovery"] = xr.DataArray(recovery(single)[0])
+    return xr.Dataset(scalars | {"loss": trained.test_loss[-1], "error": trained.error[-1]}).reset_coords(drop=True)
+
+
+def recovery(runs: xr.Dataset) -> np.ndarray:
+    """Epoch after the peak at which the smoothed test loss is back at or under its value at the low, shape (seed,).
+
+    It is given for diverging bumps that recover and NaN otherwise.
+    """
+    found, every = slow(runs), _every_hundred(runs)
+    test, epoch = smooth(every.test_loss.values), every.epoch.values
+    back = np.full(len(test), np.nan)
+    for s in np.flatnonzero(found.recovers.values):
+        level = test[s, np.searchsorted(epoch, found.low.values[s])]
+        after = (epoch >= found.peak.values[s]) & (test[s] <= level)
+        back[s] = epoch[after.argmax()]
+    return back
+
+
+def outcomes(trained: xr.Dataset) -> xr.Dataset:
+    """Where runs of :func:`loss_curves.run`, stacked along `seed`, end, and their bumps.
+
+    Returns over `seed` the fields of :func:`slow`, the last train_loss, test_loss, trace, error and cluster_error
+    (cluster number `place`), and zero_epoch (NaN for never).
+    """
+    last = trained[["train_loss", "test_loss", "trace", "error", "cluster_error"]].isel(epoch=-1, drop=True)
+    return xr.merge([slow(trained), last.rename(cluster="place"), trained.zero_epoch])
+
+
+@releases_gil
+def outcome(seed: int, *, design: str, step: float, agop: float = 0.0) -> xr.Dataset:
+    """:func:`outcomes` of one run of n = 50 points at width 512."""
+    trained = loss_curves.run(seed, design=design, step=step, agop=agop)
+    return outcomes(trained.expand_dims(seed=[seed])).isel(seed=0, drop=True)
+
+
+@releases_gil
+def one_layer(seed: int, *, design: str, step: float, train: str) -> xr.Dataset:
+    """A run of n = 50 points at width 512 of which one layer is trained, "output" or "hidden".
+
+    Returns diverging and recovers of :func:`slow`, and test_loss over `epoch` (every 100).
+    """
+    trained = loss_curves.run(seed, design=design, step=step, train=train).expand_dims(seed=[seed])
+    found = xr.merge([slow(trained)[["diverging", "recovers"]], trained.test_loss])
+    return found.isel(seed=0, drop=True)
+
+
+@releases_gil
+def refined(seed: int, design: str, refinement: int, *, n: int = 50, width: int = 512) -> xr.Dataset:
+    r"""Bump and spike of one run with step $\eta/k$ and $kT$ epochs, $\eta = 0.001$, k the refinement.
+
+    Training time $\eta t$ and the times of the records are the same for every k, and epochs are counted in units of the
+    unrefined step, so that the definitions of this module apply unchanged.
+
+    Returns a Dataset of scalars: rise, low, peak, diverging, recovers and cluster of the slow bump; spike;
+    stability $= \eta\lambda_1/k$ with the top eigenvalue of the tangent kernel at initialisation.
+
+    Cost: k times that of an ordinary run.
+    """
+    step, epochs, every = STEP / refinement, EPOCHS * refinement, 100 * refinement
+    curves = loss_curves.run(seed, design=design, step=step, n=n, width=width, epochs=epochs, every=every)
+    curves = curves.assign_coords(epoch=curves.epoch // refinement).expand_dims(seed=[seed])
+    found = slow(curves).assign(spike=spikes(curves).spike).squeeze("seed", drop=True)
+    data = cyclic.sample(n, base=7, seed=seed, design=design)
+    values, _ = empirical.eigenbasis(empirical.ntk(nets.default(data.rng, width), data.x))
+    return found.assign(stability=step * values[0])

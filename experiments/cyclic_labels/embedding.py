@@ -7,13 +7,14 @@ import xarray as xr
 from scipy.optimize import nnls
 
 from experiments.cyclic_labels import bumps
-from experiments.cyclic_labels.dose import recovery
-from experiments.cyclic_labels.runs import EPOCHS, GRID, RATES, by_cluster, hinge, start
+from experiments.cyclic_labels.bumps import recovery
+from experiments.cyclic_labels.loss_curves import EPOCHS, GRID, RATES, by_cluster, hinge, start
 from shallow import nets, stats
 from shallow.book.recipes import releases_gil
 from shallow.data import cyclic
 from shallow.nets import TwoLayer
-from shallow.train import dense, univariate
+from shallow.train import plain, univariate
+from shallow.train.run import schedule
 
 CLUSTER = 5
 
@@ -65,7 +66,7 @@ def imbalance(
     """
     sample = cyclic.sample(50, base=7, seed=seed, design=f"poor({CLUSTER},{points})")
     network, _ = start(sample.rng, width)
-    records = univariate.every(bumps.INTERVAL, horizons[-1])
+    records = schedule(bumps.INTERVAL, horizons[-1])
     run = univariate.train(
         sample.x, sample.y, network, step=step, epochs=horizons[-1], records=records, grid=GRID, rates=RATES[train],
         keep_parameters=True,
@@ -129,14 +130,15 @@ def noisy(
     network = nets.default(sample.rng, width, inputs)
     x = with_noise(sample.x, inputs, sample.rng)
     test = with_noise(GRID, inputs, stats.stream("noise", inputs, seed))
-    run = dense.train(x, sample.y, network, step=step, epochs=epochs, records=bumps.INTERVAL)
-    predictions = np.stack([record.forward(test) for record in run.networks])
+    options = {"loss": "hinge", "reduction": "sum", "records": bumps.INTERVAL}
+    run = plain.train(x, sample.y, network, step=step, steps=epochs, **options)
+    predictions = np.stack([record.forward(test) for record in run.values])
     losses = hinge(predictions)
     data = {
         "train_loss": ("epoch", run.loss),
         "test_loss": ("epoch", losses.mean(axis=1)),
         "error": ("epoch", (np.sign(predictions) != cyclic.labels(GRID)).mean(axis=1)),
         "cluster_loss": (("epoch", "cluster"), by_cluster(losses)),
-        "true_share": ("epoch", [gradient_shares(record, test)[0] for record in run.networks]),
+        "true_share": ("epoch", [gradient_shares(record, test)[0] for record in run.values]),
     }
-    return xr.Dataset(data, {"epoch": run.epochs})
+    return xr.Dataset(data, {"epoch": run.steps})

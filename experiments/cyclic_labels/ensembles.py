@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from experiments.cyclic_labels.runs import EPOCHS, GRID, hinge, start
-from shallow import stats
+from experiments.cyclic_labels.loss_curves import EPOCHS, GRID, hinge, start
 from shallow.book.recipes import releases_gil
 from shallow.data import cyclic
 from shallow.train import univariate
+from shallow.train.run import schedule
 
 
 def functions(
@@ -50,7 +50,7 @@ def functions(
     start_seeds = start_seeds or data_seeds
     if not len(data_seeds) == len(start_seeds) == models:
         raise ValueError(f"give {models} data_seeds and start_seeds, got {len(data_seeds)} and {len(start_seeds)}")
-    records = univariate.every(every, epochs)
+    records = schedule(every, epochs)
     predictions = np.full((len(records), models, len(GRID)), np.nan)
     train_loss = np.full((len(records), models), np.nan)
     zero, diverged = np.full(models, np.nan), np.full(models, np.nan)
@@ -134,16 +134,3 @@ def variance_at_equal_amplitude(gram: np.ndarray) -> np.ndarray:
     a = amplitudes(gram)
     shape = np.asarray(gram) / (a[..., :, None] * a[..., None, :])
     return a.mean(axis=-1) ** 2 * (1 - shape.mean(axis=(-2, -1)))
-
-
-def resample(gram: np.ndarray, *, name: str, resamples: int = stats.RESAMPLES) -> np.ndarray:
-    """Bootstrap over models, independently for each leading index: (..., S, S) -> (resamples, ..., S, S), lazily small.
-
-    Models are drawn with replacement; the same draw selects rows and columns.
-    """
-    gram = np.asarray(gram)
-    rng, S = stats.stream("models", name), gram.shape[-1]
-    rows = rng.integers(0, S, (resamples,) + gram.shape[:-2] + (S,))
-    index = np.ix_(*map(np.arange, gram.shape[:-2]))
-    index = tuple(i[..., None, None] for i in index)
-    return gram[index + (rows[..., :, None], rows[..., None, :])]

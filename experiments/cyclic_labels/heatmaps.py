@@ -16,7 +16,7 @@ from joblib import Parallel, cpu_count, delayed
 from scipy.stats import rankdata
 
 from experiments.cyclic_labels import ensembles
-from shallow import stats
+from shallow import checks, stats
 from shallow.book.recipes import releases_gil
 
 #: Thirteen of the 191 sample sizes, for what is run in the page.
@@ -93,7 +93,7 @@ def _robust_band(f: np.ndarray, n: int) -> np.ndarray:
     """Interval of the robust variance of f (model, grid) over resampled models, in batches to spare memory."""
     rng = stats.stream("robust", n)
     draws = rng.integers(0, len(f), (10, stats.RESAMPLES // 10, len(f)))
-    return np.quantile(np.concatenate([ensembles.robust_variance(f[draw]) for draw in draws]), [0.025, 0.975])
+    return stats.percentiles(np.concatenate([ensembles.robust_variance(f[draw]) for draw in draws]))
 
 
 def weights(sizes: int, models: int, *, name: str, resamples: int = stats.RESAMPLES) -> np.ndarray:
@@ -166,7 +166,7 @@ def over_sizes(column: xr.Dataset, *, name: str) -> stats.Interval:
     gram, n = unpack(column.gram.transpose("n", "pair").values), column.n.values
     draws, _ = weighted(gram, weights(len(n), gram.shape[-1], name=name))
     rho = [stats.rank_correlation(draw, n) for draw in draws]
-    return stats.Interval(stats.rank_correlation(ensembles.variance(gram), n), *_quantiles(rho))
+    return stats.Interval.from_draws(stats.rank_correlation(ensembles.variance(gram), n), rho, skip_nan=True)
 
 
 def growth(heatmaps: xr.Dataset, *, name: str) -> dict[int, Growth]:
@@ -200,8 +200,9 @@ def bands(column: xr.Dataset) -> xr.Dataset:
     weight = weights(len(gram), S, name="bands")
     variance, square = weighted(gram, weight)
     draws = {"variance": variance, "relative": variance / square, "sign_variance": weighted(sign, weight)[0]}
-    quantiles = {key: np.quantile(value, [0.025, 0.975], axis=0).T * S / (S - 1) for key, value in draws.items()}
-    found = {key: (("n", "bound"), value) for key, value in quantiles.items()}
+    found = {
+        key: (("n", "bound"), stats.percentiles(value, axis=0).T * S / (S - 1)) for key, value in draws.items()
+    }
     return xr.Dataset(found | {"robust": column.robust_band}, {"n": column.n})
 
 
@@ -213,8 +214,7 @@ def log_ratios(
     `of="error"` compares the final errors, averaged over models, instead.  `paired` resamples the same models in both,
     for ensembles on the same data.
     """
-    if of not in ("variance", "error"):
-        raise ValueError(f"of must be 'variance' or 'error', got {of!r}")
+    checks.one_of(("variance", "error"), of=of)
     estimates, draws = [], []
     for part, key in zip(xr.align(first, second), (name, name if paired else f"{name}/second"), strict=True):
         error = part.final_error.transpose("n", "model").values
@@ -229,25 +229,20 @@ def log_ratios(
 def ratio(first: xr.Dataset, second: xr.Dataset, **options) -> stats.Interval:
     """Geometric mean over n of the ratios of :func:`log_ratios`, with its options and a bootstrap over models."""
     estimates, draws = log_ratios(first, second, **options)
-    return stats.Interval(float(np.exp(estimates.mean())), *_quantiles(np.exp(draws.mean(axis=1))))
-
-
-def _quantiles(draws: np.ndarray) -> tuple[float, float]:
-    low, high = np.nanquantile(draws, [0.025, 0.975])
-    return float(low), float(high)
+    return stats.Interval.from_draws(np.exp(estimates.mean()), np.exp(draws.mean(axis=1)), skip_nan=True)
 
 
 def linked(record: xr.Dataset, *, name: str, resamples: int = stats.RESAMPLES) -> dict[tuple[str, str], stats.Interval]:
-    """Rank correlation of V with the summed losses over the cells (n, t) after epoch 500, plain and partial.
+    """Rank correlation of V with the summed losses over the points (n, t) after epoch 500, plain and partial.
 
     Args:
-        record: dataset of :func:`models` cells stacked along n.
+        record: datasets of :func:`models` stacked along n.
 
     Returns:
         Intervals keyed by (loss, given), loss in ("train_loss", "test_loss"), given in ("", "n", "epoch", "n, epoch").
-        Models are resampled, the same ones in all cells of one n.
+        Models are resampled, the same ones at all points of one n.
 
-    Cost: three rankings of all cells for every resample, about a millisecond each.
+    Cost: three rankings of all points for every resample, about a millisecond each.
     """
     late = record.sel(epoch=record.epoch > AFTER).transpose("n", "epoch", ...)
     gram = unpack(late.gram.values)
@@ -260,7 +255,9 @@ def linked(record: xr.Dataset, *, name: str, resamples: int = stats.RESAMPLES) -
     calls = (delayed(_partial_correlations)(gram, losses, row, cells) for row in rows)
     found = np.array(Parallel(n_jobs=cpu_count(), prefer="threads", batch_size=50)(calls))
     keys = [(loss, given) for loss in losses for given in ("", "n", "epoch", "n, epoch")]
-    return {key: stats.Interval(float(c[0]), *_quantiles(c[1:])) for key, c in zip(keys, found.T, strict=True)}
+    return {
+        key: stats.Interval.from_draws(c[0], c[1:], skip_nan=True) for key, c in zip(keys, found.T, strict=True)
+    }
 
 
 def _partial_correlations(gram: np.ndarray, losses: dict, weight: np.ndarray, cells: np.ndarray) -> list[float]:

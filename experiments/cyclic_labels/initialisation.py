@@ -14,13 +14,14 @@ import xarray as xr
 from scipy.special import expit
 
 from experiments.cyclic_labels import ensembles, heatmaps
-from experiments.cyclic_labels.runs import EPOCHS, GRID, start
-from shallow import nets, stats
+from experiments.cyclic_labels.loss_curves import EPOCHS, GRID, start
+from shallow import checks, nets, stats
 from shallow.book.recipes import releases_gil
 from shallow.data import cyclic
 from shallow.kernels import empirical
 from shallow.nets import TwoLayer
 from shallow.train import univariate
+from shallow.train.run import schedule
 
 #: Activations with their derivatives; that of ReLU at 0 is 0, as in the trainer.
 ACTIVATIONS: dict[str, tuple[Callable, Callable]] = {
@@ -85,7 +86,7 @@ def passage(
     """
     sample = cyclic.sample(n, base=base, seed=seed)
     network, rates = start(sample.rng, width, alpha=alpha)
-    records = np.union1d(np.arange(min(2000, epochs) + 1), univariate.every(20, epochs))
+    records = np.union1d(np.arange(min(2000, epochs) + 1), schedule(20, epochs))
     run = univariate.train(sample.x, sample.y, network, step=step, epochs=epochs, records=records, rates=rates)
     passed = {name: run.loss < share * n for name, share in (("start", 0.9), ("half", 0.5))} | {"zero": run.loss == 0}
     data = {name: ((), float(records[np.argmax(flags)]) if flags.any() else np.inf) for name, flags in passed.items()}
@@ -210,8 +211,7 @@ def compared(network: str, n: int, **options) -> xr.Dataset:
     With $\varphi = 2^{-1/4} \theta$ the antisymmetric network is $f(\cdot;\varphi) - f(\cdot;\varphi')$ and moves with
     the step $\eta / \sqrt2$ in all groups: `matched` is a plain network of that width, scale and step.
     """
-    if network not in NETWORKS:
-        raise ValueError(f"network must be one of {', '.join(NETWORKS)}, got {network!r}")
+    checks.one_of(NETWORKS, network=network)
     full = ensembles.ensemble(n, **NETWORKS[network], **options)
     return heatmaps.summary(full)[["variance", "error", "gram", "final_error", "diverged_epoch"]]
 

@@ -10,11 +10,12 @@ import xarray as xr
 from scipy.ndimage import uniform_filter1d
 
 from experiments.cyclic_labels import bumps
-from experiments.cyclic_labels.runs import EPOCHS, GRID, by_cluster, hinge, start
+from experiments.cyclic_labels.loss_curves import EPOCHS, GRID, by_cluster, hinge, start
 from shallow.book.recipes import releases_gil
 from shallow.data import cyclic
 from shallow.nets import TwoLayer
 from shallow.train import univariate
+from shallow.train.run import schedule
 
 #: Poor clusters of the designs that this module follows.
 POOR = {"poor(5,1)": (5,), "poor(2,1)": (2,), "two_rightmost": (4, 5)}
@@ -46,7 +47,7 @@ def anatomy(
     """
     sample = cyclic.sample(n, base=7, seed=seed, design=design)
     network, rates = start(sample.rng, width)
-    fine = univariate.every(FINE, epochs)
+    fine = schedule(FINE, epochs)
     trained = univariate.train(
         sample.x, sample.y, network, step=step, epochs=epochs, records=fine, grid=GRID, rates=rates, agop=agop,
         keep_parameters=True,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from experiments.cyclic_labels import (
-    agreement,
     amplitudes,
-    dose,
+    bumps,
     embedding,
+    kernel_regime,
+    loss_reduction,
     mechanism,
     modes,
-    normalisation,
-    outcomes,
-    small_steps,
-    stability,
+    trainer_agreement,
+    undersampling,
 )
 from experiments.cyclic_labels.heatmaps import SIZES, heatmap, models
 from experiments.cyclic_labels.initialisation import NETWORKS, compared, kernel_change, passage
@@ -24,7 +23,6 @@ ALL_SIZES = list(range(10, 201))
 #: The report draws ten models; four times as many make the intervals half as wide.
 HEATMAP = dict(step=0.01, width=512, models=40, epochs=20_000, every=500)
 MODE_STEPS, MODE_DESIGNS = [0.0001, 0.001, 0.01], ["iid", "strat", "two_rightmost"]
-
 RECORDS: dict[str, Recipe] = {
     "heatmap_three_periods": Recipe(
         heatmap,
@@ -95,14 +93,14 @@ RECORDS: dict[str, Recipe] = {
         "Change of the tangent kernel from default and near-zero initialisation",
     ),
     "agreement": Recipe(
-        agreement.path,
+        trainer_agreement.path,
         {"n": [20, 50], "width": [128, 512], "step": [0.01, 0.001]},
         {"seed": 0, "epochs": 20_000},
         "The fast trainer against automatic differentiation over 20,000 epochs",
         agreement=Agreement(elsewhere=0.1),  # rounding errors, all of the size of 1e-13
     ),
     "equal_budget": Recipe(
-        normalisation.equal_budget,
+        loss_reduction.equal_budget,
         {"form": ["sum", "0.5/n", "0.1/n"], "base": [0, 1], "n": list(SIZES)},
         {"models": 40},
         "Variance at equal step x n x epochs for three steps",
@@ -116,22 +114,25 @@ RECORDS: dict[str, Recipe] = {
         replicates="repetition",
     ),
     "ablations": Recipe(
-        dose.ablation,
-        {"variant": list(dose.ABLATIONS), "points": list(dose.POINTS), "seed": list(range(50))},
+        undersampling.ablation,
+        {"variant": list(undersampling.ABLATIONS), "points": list(undersampling.POINTS), "seed": list(range(50))},
         {},
         "Dose and response: points in one cluster, one factor changed at a time",
     ),
     "ablations_stratified": Recipe(
-        dose.ablation,
-        {"variant": list(dose.ABLATIONS), "seed": list(range(50))},
+        undersampling.ablation,
+        {"variant": list(undersampling.ABLATIONS), "seed": list(range(50))},
         {"points": None},
         "The same factors without a poor cluster",
     ),
     "independent_outcomes": Recipe(
-        dose.iid, {"n": [20, 50, 100], "seed": list(range(50))}, {}, "Bumps and smallest counts in independent data"
+        undersampling.iid,
+        {"n": [20, 50, 100], "seed": list(range(50))},
+        {},
+        "Bumps and smallest counts in independent data",
     ),
     "fixed_features": Recipe(
-        dose.result,
+        undersampling.result,
         {"design": ["poor(5,1)", "strat"], "seed": list(range(50))},
         {"train": "output", "epochs": 200_000},
         "Output weights alone, ten times the epochs",
@@ -161,19 +162,19 @@ RECORDS: dict[str, Recipe] = {
         "The same at width 8192",
     ),
     "kernel_regime": Recipe(
-        stability.regime,
+        kernel_regime.regime,
         {"width": [128, 512, 8192], "step": MODE_STEPS, "seed": list(range(10))},
         {},
         "The kernel after 20,000 epochs against the kernel at initialisation",
     ),
     "sensitivity": Recipe(
-        stability.sensitivity,
+        kernel_regime.sensitivity,
         {"width": [128, 512, 8192], "step": [0.001 * 4.0**k for k in range(-3, 4)], "seed": list(range(10))},
         {},
         "Oscillation of the projections, and the effect of one label or one point, by width and step",
     ),
     "small_steps": Recipe(
-        small_steps.refined,
+        bumps.refined,
         {
             "refinement": [1, 3, 10, 30],
             "design": ["iid", "strat", "poor(5,1)", "two_rightmost"],
@@ -206,13 +207,13 @@ RECORDS: dict[str, Recipe] = {
         "Spikes of the test loss at four steps, records every 20 epochs",
     ),
     "designs_long_step": Recipe(
-        outcomes.outcome,
+        bumps.outcome,
         {"design": list(DESIGNS), "seed": list(range(50))},
         {"step": 0.01},
         "Bumps and ends of the runs of seven designs at the step 0.01",
     ),
     "penalty_strengths": Recipe(
-        outcomes.outcome,
+        bumps.outcome,
         {
             "agop": [1e-12, 0.0001, 0.001, 0.01, 0.1],
             "design": ["iid", "two_rightmost"],
@@ -223,7 +224,7 @@ RECORDS: dict[str, Recipe] = {
         "Bumps and ends of runs with a gradient penalty of five strengths",
     ),
     "one_layer": Recipe(
-        outcomes.one_layer,
+        bumps.one_layer,
         {
             "train": ["output", "hidden"],
             "step": [0.001, 0.01],
@@ -240,16 +241,16 @@ RECORDS: dict[str, Recipe] = {
         "Where the squared slope lives at the moments of a bump, with the gradient penalty",
     ),
     "three_steps": Recipe(
-        normalisation.ensemble,
-        {"form": list(normalisation.STEPS), "base": [0, 1], "n": list(SIZES)},
+        loss_reduction.ensemble,
+        {"form": list(loss_reduction.STEPS), "base": [0, 1], "n": list(SIZES)},
         {},
         "Ten models one by one on 13 sizes: the sum, and two steps proportional to 1/n",
         replicates="base",
     ),
     "sum_or_mean": Recipe(
-        normalisation.reduced,
+        loss_reduction.reduced,
         {
-            "form": list(normalisation.FORMS),
+            "form": list(loss_reduction.FORMS),
             "width": [128, 512],
             "n": [10, 20, 50, 80, 120, 160, 200, 400],
             "seed": list(range(20)),
@@ -258,7 +259,7 @@ RECORDS: dict[str, Recipe] = {
         "Error, stability and surviving neurons of the sum and of two forms of the mean",
     ),
     "active_terms": Recipe(
-        normalisation.active_terms,
+        loss_reduction.active_terms,
         {"step": [0.01, 0.001], "n": [50, 100, 200], "seed": list(range(50))},
         {},
         "Active hinge terms and those near a label boundary, at three epochs",

@@ -1,4 +1,4 @@
-r"""Regularisation: the gradient penalty in one dimension, and what it and weight decay do to a run.
+"""Regularisation: the gradient penalty in one dimension, and what it and weight decay do to a run.
 
 Source: Bowman (2025), Section 2 and the beginning of Section 3.
 """
@@ -9,12 +9,14 @@ import numpy as np
 import torch
 import xarray as xr
 
-from experiments.cyclic_labels import bumps, runs
+from experiments.cyclic_labels import bumps, loss_curves
+from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from shallow import nets, stats
 from shallow.book.recipes import releases_gil
 from shallow.data import cyclic
 from shallow.nets import TwoLayer
 from shallow.train import oracle, univariate
+from shallow.train.run import schedule
 
 
 def slopes(network: TwoLayer, x: np.ndarray) -> np.ndarray:
@@ -79,14 +81,14 @@ def _slope_deviations(network: TwoLayer, x: np.ndarray, y: np.ndarray) -> dict[s
     running = univariate.train(x, y, network, step=1.0, epochs=0).slopes[0]
     h = 1e-5
     kinks = -network.b / network.W[:, 0]
-    clear = np.abs(runs.GRID[:, None] - kinks).min(axis=1) > 2 * h
-    central = (network.forward(runs.GRID + h) - network.forward(runs.GRID - h)) / (2 * h)
+    clear = np.abs(GRID[:, None] - kinks).min(axis=1) > 2 * h
+    central = (network.forward(GRID + h) - network.forward(GRID - h)) / (2 * h)
     return {
         "trace": _deviation(mean_square, np.trace(outer)),
         "eigenvalue": _deviation(np.linalg.eigvalsh(outer), np.trace(outer)),
         "slope": _deviation(slopes(network, x), jacobians[:, 0]),
         "running": _deviation(running, jacobians[:, 0]),
-        "difference": _deviation(central[clear], slopes(network, runs.GRID)[clear]),
+        "difference": _deviation(central[clear], slopes(network, GRID)[clear]),
     }
 
 
@@ -139,23 +141,23 @@ def after_zero(
     never zero, all are NaN if the run diverges.
     """
     sample = cyclic.sample(n, base=7, seed=seed)
-    initial, _ = runs.start(sample.rng, width)
+    initial, _ = loss_curves.start(sample.rng, width)
     result = dict.fromkeys(("zero_epoch", "test_loss", "fall", "change", "still", "least"), np.nan)
 
     def train(epochs: int, records: np.ndarray) -> univariate.Run:
-        options = dict(step=step, epochs=epochs, records=records, grid=runs.GRID, agop=agop)
+        options = dict(step=step, epochs=epochs, records=records, grid=GRID, agop=agop)
         return univariate.train(sample.x, sample.y, initial, **options)
 
     try:
-        whole = train(epochs, univariate.every(100, epochs))
+        whole = train(epochs, schedule(100, epochs))
     except univariate.Diverged:
         return _scalars(result)
     result["least"] = whole.loss.min()
     if whole.zero_epoch is not None:
         there = train(whole.zero_epoch, [whole.zero_epoch])
-        at_zero = runs.hinge(there.predictions[0]).mean()
+        at_zero = loss_curves.hinge(there.predictions[0]).mean()
         later = whole.epochs >= whole.zero_epoch
-        losses = runs.hinge(whole.predictions[later]).mean(axis=-1)
+        losses = loss_curves.hinge(whole.predictions[later]).mean(axis=-1)
         result |= {
             "zero_epoch": whole.zero_epoch,
             "test_loss": at_zero,
@@ -172,7 +174,7 @@ def _scalars(values: dict[str, float]) -> xr.Dataset:
 
 @releases_gil
 def continued(
-    seed: int, *, step: float, agop: float, n: int = 50, width: int = 512, epochs: int = runs.EPOCHS
+    seed: int, *, step: float, agop: float, n: int = 50, width: int = 512, epochs: int = EPOCHS
 ) -> xr.Dataset:
     """A run of the iid design without penalty to zero hinge, gone on from there with one.
 
@@ -180,15 +182,15 @@ def continued(
     over `epoch`, counted from the first epoch of zero hinge; NaN if that is not reached within 20,000 epochs.
     """
     sample = cyclic.sample(n, base=7, seed=seed)
-    initial, _ = runs.start(sample.rng, width)
-    fitted = univariate.train(sample.x, sample.y, initial, step=step, epochs=runs.EPOCHS, records=[runs.EPOCHS])
-    records = univariate.every(100, epochs)
+    initial, _ = loss_curves.start(sample.rng, width)
+    fitted = univariate.train(sample.x, sample.y, initial, step=step, epochs=EPOCHS, records=[EPOCHS])
+    records = schedule(100, epochs)
     data = np.full((3, len(records)), np.nan)
     if fitted.zero_epoch is not None:
         after = univariate.train(
-            sample.x, sample.y, fitted.network, step=step, epochs=epochs, records=records, grid=runs.GRID, agop=agop
+            sample.x, sample.y, fitted.network, step=step, epochs=epochs, records=records, grid=GRID, agop=agop
         )
-        data = runs.hinge(after.predictions).mean(axis=-1), after.loss, (after.slopes**2).mean(axis=1)
+        data = loss_curves.hinge(after.predictions).mean(axis=-1), after.loss, (after.slopes**2).mean(axis=1)
     names = ("test_loss", "train_loss", "trace")
     return xr.Dataset({name: ("epoch", row) for name, row in zip(names, data, strict=True)}, {"epoch": records})
 
@@ -196,7 +198,7 @@ def continued(
 @releases_gil
 def decayed(seed: int, *, design: str, step: float, decay: float) -> xr.Dataset:
     """The bump of a run with weight decay (see :func:`bumps.slow`), and its last losses and error, all as numbers."""
-    trained = runs.run(seed, design=design, step=step, decay=decay)
+    trained = loss_curves.run(seed, design=design, step=step, decay=decay)
     bump = bumps.slow(trained.expand_dims(seed=[seed])).isel(seed=0, drop=True)
     last = trained[["train_loss", "test_loss", "error"]].isel(epoch=-1, drop=True)
     return xr.merge([bump.astype(float), last])
@@ -206,7 +208,7 @@ def effects(penalised: xr.Dataset, plain: xr.Dataset, *, name: str) -> dict[str,
     r"""Effects of a penalty on runs of the same seeds, in the three senses of "outcome".
 
     Args:
-        penalised, plain: :func:`outcomes.outcomes` of the runs, paired along `seed`; pairs with a diverged run are
+        penalised, plain: :func:`bumps.outcomes` of the runs, paired along `seed`; pairs with a diverged run are
             dropped.
         name: of the bootstrap's random stream.
 

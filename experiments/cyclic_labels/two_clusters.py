@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shallow import nets
+from shallow import checks, nets
 from shallow.kernels import empirical
 from shallow.train import univariate
 
@@ -41,8 +41,7 @@ class TwoClusters:
     k_poor: float
 
     def __post_init__(self) -> None:
-        if self.rich < 1 or self.poor < 1:
-            raise ValueError(f"rich and poor must be positive, got {self.rich} and {self.poor}")
+        checks.integers(1, rich=self.rich, poor=self.poor)
         if not 0 < self.k_cross**2 < self.k_rich * self.k_poor or self.k_cross < 0:
             raise ValueError(
                 "k_cross must be positive and below sqrt(k_rich k_poor), "

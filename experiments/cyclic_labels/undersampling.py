@@ -1,4 +1,4 @@
-"""Designed training sets with poor clusters: bumps, spikes and final errors (Bowman 2025, Section 3)."""
+"""Training sets with poor clusters: bumps, spikes and final errors (Bowman 2025, Sections 3 and 6)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,31 @@ import xarray as xr
 from scipy.ndimage import percentile_filter
 from scipy.stats import chisquare, poisson
 
-from experiments.cyclic_labels import bumps, runs
-from shallow import stats
+from experiments.cyclic_labels import bumps, loss_curves
+from shallow import checks, stats
 from shallow.book.recipes import releases_gil
 from shallow.data import cyclic
 
 POOR = ("poor(5,3)", "poor(5,1)", "poor(2,1)", "two_rightmost")
 DESIGNS = ("iid", "strat", "equi", *POOR)
+#: Options of the runs that differ from the reference in one factor, and the points in the poor cluster.
+ABLATIONS: dict[str, dict] = {
+    "reference": {},
+    "inner cluster": {"cluster": 2},
+    "step 0.0003": {"step": 0.0003},
+    "step 0.0003, longer": {"step": 0.0003, "epochs": 66_700},
+    "step 0.003": {"step": 0.003},
+    "step 0.01": {"step": 0.01},
+    "width 128": {"width": 128},
+    "width 2048": {"width": 2048},
+    "normal": {"initial": "normal"},
+    "antisymmetric": {"antisymmetric": True},
+    "AGOP 0.001": {"agop": 0.001},
+    "decay 0.001": {"decay": 0.001},
+    "n = 20": {"n": 20},
+    "n = 100": {"n": 100},
+}
+POINTS = (0, 1, 2, 3, 5, 8)
 
 
 def poor_clusters(design: str, n: int = 50, periods: int = 3) -> np.ndarray:
@@ -32,8 +50,7 @@ def smallest_count_law(n: int, clusters: int) -> np.ndarray:
     $P(\min \ge k)$ by Poissonisation: the probability that independent Poisson counts, each at least k, sum to n, over
     the probability that unrestricted ones do.  Cost: O(n^2) for each k.
     """
-    if n < 1 or clusters < 1:
-        raise ValueError(f"n and clusters must be positive, got {n} and {clusters}")
+    checks.integers(1, n=n, clusters=clusters)
     counts = np.arange(n + 1)
     single = poisson.pmf(counts, n / clusters)
     tails = []
@@ -124,7 +141,7 @@ def shuffled(found: dict[str, xr.Dataset], rng: np.random.Generator) -> dict[str
 
 
 def final_errors(ended: xr.Dataset, design: str) -> tuple[np.ndarray, np.ndarray]:
-    """Misclassified share of the grid at the end of :func:`outcomes.outcomes`: in total and inside the poor clusters.
+    """Misclassified share of the grid at the end of :func:`bumps.outcomes`: in total and inside the poor clusters.
 
     Each has shape (seed,); the second is NaN for designs without a poor cluster.
     """
@@ -141,7 +158,7 @@ def spiky(seed: int, *, design: str, step: float) -> xr.Dataset:
     loss at the peak is above its running minimum; `joint`, the share of all spike records (test loss more than 0.2
     above its running minimum) at which the mean training loss is that far above its own; NaN without a spike.
     """
-    trained = runs.run(seed, design=design, step=step, every=20).expand_dims(seed=[seed])
+    trained = loss_curves.run(seed, design=design, step=step, every=20).expand_dims(seed=[seed])
     found = bumps.spikes(trained).isel(seed=0, drop=True)
     late = trained.isel(seed=0).sel(epoch=slice(bumps.START, None))
     n = int(trained["count"].sum())
@@ -157,7 +174,7 @@ def spiky(seed: int, *, design: str, step: float) -> xr.Dataset:
 def at_centres(f: np.ndarray, periods: int = 3) -> np.ndarray:
     """Functions on the grid (..., 1000) at the centres of the clusters, by linear interpolation: (..., 2 periods)."""
     centres = (np.arange(2 * periods) + 0.5) / (2 * periods) - 0.5
-    return np.apply_along_axis(lambda values: np.interp(centres, runs.GRID, values), -1, f)
+    return np.apply_along_axis(lambda values: np.interp(centres, loss_curves.GRID, values), -1, f)
 
 
 def count_test(n: int, periods: int, *, draws: int = 1000) -> dict[str, float | bool]:
@@ -174,3 +191,55 @@ def count_test(n: int, periods: int, *, draws: int = 1000) -> dict[str, float | 
         "means": bool((np.abs(found.mean(axis=0) - n / clusters) < 4 * error).all()),
         "p": float(chisquare(observed, expected).pvalue) if len(observed) > 1 else 1.0,
     }
+
+
+# Dose and response: points in one cluster, one factor changed at a time (the first question of Section 6).
+
+
+@releases_gil
+def ablation(variant: str, seed: int, points: int | None = None) -> xr.Dataset:
+    """Outcome of a run with `points` points in one cluster (None: stratified), one factor changed from the reference.
+
+    The reference is cluster 5, step 0.001, width 512, default initialisation, no penalty, n = 50.  Returns scalars:
+    those of :func:`bumps.as_scalars`.
+    """
+    options = dict(ABLATIONS[variant])
+    cluster = options.pop("cluster", 5)
+    design = "strat" if points is None else f"poor({cluster},{points})"
+    return result(seed, design=design, **options)
+
+
+@releases_gil
+def result(seed: int, **options) -> xr.Dataset:
+    """:func:`bumps.as_scalars` of :func:`loss_curves.run` with its options."""
+    return bumps.as_scalars(loss_curves.run(seed, **options))
+
+
+@releases_gil
+def iid(n: int, seed: int) -> xr.Dataset:
+    """Outcome of a run on independent data, step 0.001, width 512, with `smallest`: the smallest cluster count."""
+    trained = loss_curves.run(seed, n=n)
+    return bumps.as_scalars(trained).assign(smallest=((), trained["count"].values.min()))
+
+
+def fraction_trend(flags: np.ndarray, points: np.ndarray, *, name: str) -> stats.Interval:
+    """Rank correlation of the fraction of flagged runs with the number of points, bootstrap over seeds.
+
+    flags: (points, seeds); points: (points,).
+    """
+    flags = np.asarray(flags, dtype=float)
+    rows = stats.stream("fractions", name).integers(0, flags.shape[1], (stats.RESAMPLES, flags.shape[1]))
+    draws = [stats.rank_correlation(points, flags[:, r].mean(axis=1)) for r in rows]
+    return stats.Interval.from_draws(stats.rank_correlation(points, flags.mean(axis=1)), draws, skip_nan=True)
+
+
+def given_size(smallest: np.ndarray, rise: np.ndarray, n: np.ndarray, *, name: str) -> stats.Interval:
+    """Partial rank correlation of smallest count and bump size given n, bootstrap over runs; all arrays (runs,)."""
+    rows = stats.stream("partial", name).integers(0, len(n), (stats.RESAMPLES, len(n)))
+    draws = [_partial(smallest[r], rise[r], n[r]) for r in rows]
+    return stats.Interval.from_draws(_partial(smallest, rise, n), draws, skip_nan=True)
+
+
+def _partial(a: np.ndarray, b: np.ndarray, given: np.ndarray) -> float:
+    ab, ac, bc = (stats.rank_correlation(*pair) for pair in ((a, b), (a, given), (b, given)))
+    return (ab - ac * bc) / np.sqrt((1 - ac**2) * (1 - bc**2))

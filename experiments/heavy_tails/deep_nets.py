@@ -1,4 +1,4 @@
-r"""VGG11 and ResNet18 after ten full-batch Adam steps on images: spectra of their layers.
+"""VGG11 and ResNet18 after ten full-batch Adam steps on images: spectra of their layers.
 
 The document (Section 5.3, Appendix F.6) gives the learning rate, the steps and the layers; nearly everything else is a
 guess of this book and stands in the arguments of :func:`image_network`.  Spectra before and after are compared in two
@@ -19,7 +19,7 @@ from scipy.stats import ks_2samp
 from torch import nn
 
 from experiments.heavy_tails.tail_fits import same_norms
-from shallow import deep
+from shallow import checks, deep
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import images as data_sets
 from shallow.spectra import esd, marchenko_pastur, tails
@@ -27,7 +27,6 @@ from shallow.stats import stream
 from shallow.train import accumulated
 
 Layer = TypeVar("Layer")
-
 NETWORKS = {"VGG11": deep.vgg11, "ResNet18": deep.resnet18}
 #: Matrices that keep something of the trained weights, but not how they are arranged.
 NULLS = ("same norms", "shuffled")
@@ -99,9 +98,8 @@ def image_network(
 
     Cost: with 2000 images 3.2 minutes for VGG11 and 12 for ResNet18 on one core.
     """
-    for name, given, known in (("network", network, NETWORKS), ("data", data, images)):
-        if given not in known:
-            raise ValueError(f"{name} must be one of {', '.join(known)}, got {given!r}")
+    checks.one_of(NETWORKS, network=network)
+    checks.one_of(images, data=data)
     sample = draw(seed, data, images[data])
     rng = stream("image network", network, seed)
     initial = NETWORKS[network](rng, in_channels=sample.x.shape[1], batch_norm=batch_norm)
@@ -112,7 +110,7 @@ def image_network(
     before, after = numbered(deep.weight_matrices(initial)), numbered(deep.weight_matrices(run.network))
     return xr.Dataset(
         {
-            "singular_values": (("flattening", "layer", "t", "k"), _padded(run.measures)),
+            "singular_values": (("flattening", "layer", "t", "k"), _padded(run.values)),
             "kernel": (("layer", "size"), [_sizes(layer) for layer in layers.values()]),
             "movement": ("layer", [_relative(before[name], after[name]) for name in after]),
             "null_hill": (("null", "layer"), np.transpose([_null_hills(W, rng) for W in after.values()])),
@@ -123,7 +121,7 @@ def image_network(
         {
             "flattening": list(deep.FLATTENINGS),
             "layer": np.arange(1, len(after) + 1),
-            "t": run.records,
+            "t": run.steps,
             "size": ["out", "in", "positions"],
             "null": list(NULLS),
             "step": np.arange(steps + 1),

@@ -16,7 +16,7 @@ from scipy import special
 from scipy.linalg import eigvalsh_tridiagonal
 from scipy.optimize import elementwise
 
-from shallow import stats
+from shallow import checks, stats
 from shallow.book.recipes import releases_gil
 from shallow.spectra import tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
@@ -37,9 +37,7 @@ def noise_spectrum(rng: np.random.Generator, h: int, d: int) -> np.ndarray:
 
     Cost: O(min(h, d)^2), 12 ms at 1500 x 1000; the matrix itself takes 90 ms.
     """
-    for name, value in (("h", h), ("d", d)):
-        if not isinstance(value, int | np.integer) or value < 2:
-            raise ValueError(f"{name} must be an integer of at least 2, got {value!r}")
+    checks.integers(2, h=h, d=d)
     long, short = max(h, d), min(h, d)
     diagonal = rng.chisquare(long - np.arange(short))
     beside = rng.chisquare(np.arange(short - 1, 0, -1))
@@ -66,9 +64,8 @@ def noise_exponent(h: int, d: int, shares: np.ndarray) -> np.ndarray:
     Raises:
         ValueError: for shares outside (0, 1), or an impossible shape.
     """
+    checks.within("(0, 1)", shares=shares)
     q, shares = MarchenkoPastur(h, d).ratio, np.asarray(shares, dtype=float)
-    if not ((shares > 0) & (shares < 1)).all():
-        raise ValueError(f"shares must lie in (0, 1), got {shares}")
     r = np.sqrt(q)
 
     def excess(theta: np.ndarray, share: np.ndarray) -> np.ndarray:
@@ -119,9 +116,8 @@ def sample(law: str, rng: np.random.Generator, count: int, contamination: float 
     Raises:
         ValueError: for an unknown law or an impossible number, count or contamination.
     """
+    checks.within("[0, 1)", contamination=contamination)
     kind, number = _parsed(law)
-    if not 0 <= contamination < 1:
-        raise ValueError(f"contamination must lie in [0, 1), got {contamination}")
     bulk = round(contamination * count)
     if bulk:
         h, d = _shape(1.5, bulk)

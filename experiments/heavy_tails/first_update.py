@@ -15,14 +15,14 @@ import torch
 import xarray as xr
 from scipy.sparse.linalg import eigsh
 
-from experiments.heavy_tails import runs
-from experiments.heavy_tails.runs import RULES
+from experiments.heavy_tails import teacher_student
 from experiments.heavy_tails.shapes import SPIKE_RATIO
+from experiments.heavy_tails.teacher_student import RULES
 from shallow.book.recipes import Recipe, releases_gil
-from shallow.data.single_index import moments
+from shallow.data.single_index import Moments, moments
 from shallow.nets import Student
 from shallow.spectra import esd, rank_one
-from shallow.train import first_step
+from shallow.train import first_layer
 from shallow.train.first_layer import GD, Rule
 
 #: What stands in the rank-one matrix A in the place of the labels.
@@ -55,7 +55,7 @@ def first_update(seed: int, n: int, *, width: int | None = None, scaling: str = 
 
     Args:
         n, width: as in :func:`sizes`.
-        scaling, link: of :func:`experiments.heavy_tails.runs.draw`.
+        scaling, link: of :func:`experiments.heavy_tails.teacher_student.draw`.
 
     Returns a Dataset. By `reading`, for the direction D of Adam at learning rate 1:
         frobenius, spectral: its norms; off: share of entries more than 1 % away from their value without eps.
@@ -67,9 +67,9 @@ def first_update(seed: int, n: int, *, width: int | None = None, scaling: str = 
 
     Cost: 4 n d h operations, 0.6 s at n = 2000 and 20 s at n = 8000 with Table 2's h.
     """
-    drawn = runs.draw(seed, scaling=scaling, link=link, **sizes(n, width))
+    drawn = teacher_student.draw(seed, scaling=scaling, link=link, **sizes(n, width))
     x, y = drawn.samples.train
-    gradient = first_step.directions(x, y, drawn.student, [GD()])[GD()]
+    gradient = first_layer.directions(x, y, drawn.student, [GD()])[GD()]
     signs, norm = np.sign(gradient), esd.top(gradient).s[0]
     residual = y.astype(np.float64) - drawn.student.forward(x)
     by_reference = [_compare(gradient, signs, norm, drawn.student, x, target) for target in (y, residual)]
@@ -80,11 +80,37 @@ def first_update(seed: int, n: int, *, width: int | None = None, scaling: str = 
     scalars = {
         "signs": esd.top(signs).s[0],
         "gradient": norm,
-        "predicted": first_step.gradient_norm(drawn.student, moments(link), n, noise=0.3),
+        "predicted": gradient_norm(drawn.student, moments(link), n, noise=0.3),
         "start_frobenius": np.linalg.norm(start),
         "start_spectral": esd.top(start).s[0],
     }
     return xr.Dataset(columns | scalars, {"reading": list(READINGS), "reference": list(REFERENCES)})
+
+
+def gradient_norm(student: Student, teacher: Moments, n: int, *, noise: float, factor: float = 1.0) -> float:
+    r"""Leading order of $\|\nabla_W R\|_2$ at a random student, for a single-index teacher with these moments.
+
+    The gradient is nearly the rank-one matrix $\frac{2 c s \mu}{n \sqrt h}\,a\,(X^\top r)^\top$ with $\mu = \mathbb
+    E[z \tanh z]$.  With $\kappa = |a|^2/h$ and pre-activations of unit variance,
+
+    .. math:: \|\nabla_W R\|_2 \approx 2 c s \mu \sqrt{\kappa}\,
+       \sqrt{\mu_*^2 + \kappa\mu^2 + \tfrac{d}{n} \bigl(\mathbb E y^2 + \kappa\,\mathbb E \tanh^2\bigr)} ,
+
+    where $\mu_*$ is the slope of the teacher.  In NTK scaling $\kappa$ is about 1; in mean-field scaling it is 1/h, and
+    the student's own output does not count.  The relative error falls as the sizes grow.
+
+    Args:
+        student: the initial student; its shape, scale and output weights count.
+        teacher: moments of the teacher's link.
+        n: number of training points.
+        noise: standard deviation of the label noise.
+        factor: c of the loss.
+    """
+    (h, d), tanh = student.W.shape, moments("tanh")
+    strength = float(student.a @ student.a) / h
+    signal = teacher.slope**2 + strength * tanh.slope**2
+    residual = teacher.null_loss(noise) + strength * tanh.square
+    return 2 * factor * student.scale * tanh.slope * float(np.sqrt(strength * (signal + d / n * residual)))
 
 
 def _compare(gradient, signs, norm, student: Student, x: np.ndarray, target: np.ndarray) -> dict[str, float]:
@@ -115,11 +141,11 @@ def exact_zeros(seed: int, n: int = 2000) -> xr.Dataset:
 
     Also smallest, $\min |A_{ij}|$.  Sizes are those of :func:`sizes`.
     """
-    drawn = runs.draw(seed, **sizes(n))
+    drawn = teacher_student.draw(seed, **sizes(n))
     x, y = drawn.samples.train
     found = {}
     for dtype in (torch.float32, torch.float64):
-        gradient = first_step.directions(x, y, drawn.student, [GD()], dtype=dtype)[GD()]
+        gradient = first_layer.directions(x, y, drawn.student, [GD()], dtype=dtype)[GD()]
         found[f"gradient_{str(dtype).removeprefix('torch.')}"] = int((gradient == 0).sum())
     A = np.outer(*rank_one_factors(drawn.student, x, y))
     return xr.Dataset(found | {"rank_one": int((A == 0).sum()), "smallest": np.abs(A).min()})
@@ -181,8 +207,8 @@ def spikes(
     $\lambda_1/\lambda_2$ and $\lambda_2/\lambda_3$ after one step.
     """
     size = sizes(n)
-    drawn = runs.draw(seed, link=link, **size)
-    gradient = first_step.directions(*drawn.samples.train, drawn.student, [GD()])[GD()]
+    drawn = teacher_student.draw(seed, link=link, **size)
+    gradient = first_layer.directions(*drawn.samples.train, drawn.student, [GD()])[GD()]
     independent, found = rank_one.threshold(size["h"], size["d"]), []
     for rule, factor in (RULES[name] for name in rules):
         D = direction(gradient, rule, factor)
@@ -205,7 +231,6 @@ def spikes(
 ADAM = ("Adam code", "Adam text")
 ROWS = [1000 * (i + 1) for i in range(8)]
 THREE = {"seed": [0, 1, 2]}
-
 RECORDS: dict[str, Recipe] = {
     "first_update_fixed_width": Recipe(
         first_update,

@@ -1,4 +1,4 @@
-r"""How many steps to the heavy tail: spectra along runs of up to a million steps, and the first step with a tail.
+"""How many steps to the heavy tail: spectra along runs of up to a million steps, and the first step with a tail.
 
 A run is looked at in a few steps only: its spectrum, how far the weights are from their start, and the loss.  The
 first step with a tail is searched with the first spike as it comes, or made smaller or larger by hand.
@@ -13,13 +13,10 @@ import numpy as np
 import torch
 import xarray as xr
 
-from experiments.heavy_tails import shapes
-from experiments.heavy_tails.runs import RULES, Draw, draw
-from experiments.heavy_tails.sweeps import shape_table
+from experiments.heavy_tails import shapes, teacher_student
+from experiments.heavy_tails.teacher_student import draw
 from shallow.book.recipes import Agreement, Recipe, releases_gil
 from shallow.spectra import esd
-from shallow.train import first_layer
-from shallow.train.first_layer import Trainer
 
 
 @releases_gil
@@ -27,7 +24,7 @@ def milestones(seed: int, *, rule: str, rate: float, records: Sequence[int], **s
     r"""Spectra of one run at the steps `records`, ascending; the last one is its length.
 
     Args:
-        setting: that of :func:`runs.draw`.
+        setting: that of :func:`teacher_student.draw`.
 
     Returns:
         eigenvalues (step, k): of $W_t^\top W_t$, descending;
@@ -38,7 +35,7 @@ def milestones(seed: int, *, rule: str, rate: float, records: Sequence[int], **s
     """
     _check_steps("records", records, least=0)
     drawn = draw(seed, **setting)
-    trainer = _trainer(drawn, rule)
+    trainer = teacher_student.trainer(drawn, rule)
     seen = []
     for t in records:
         while trainer.taken < t:
@@ -59,7 +56,7 @@ def until_onset(
     Args:
         spike_factor: the first update $\Delta = W_1 - W_0$ becomes $\Delta + (c - 1) s_1 u_1 v_1^\top$ with this c and
             the leading singular triplet of $\Delta$; the moments of Adam stay as they are.
-        setting: that of :func:`runs.draw`.
+        setting: that of :func:`teacher_student.draw`.
 
     Returns:
         spike_ratio, hill_excl, d_mp (check): numbers of :class:`shapes.Shape`, NaN after the stop;
@@ -69,7 +66,7 @@ def until_onset(
     """
     _check_steps("checks", checks, least=1)
     drawn = draw(seed, **setting)
-    trainer = _trainer(drawn, rule)
+    trainer = teacher_student.trainer(drawn, rule)
     h, d = drawn.student.W.shape
     found = xr.Dataset(
         {name: ("check", np.full(len(checks), np.nan)) for name in ("spike_ratio", "hill_excl", "d_mp")}
@@ -99,11 +96,15 @@ def in_precision(seed: int, *, dtype: str, rate: float, records: Sequence[int], 
     """
     _check_steps("records", records, least=0)
     drawn = draw(seed, **setting)
-    optimiser, factor = RULES["Adam code"]
-    run = first_layer.train(
-        *drawn.samples.train, drawn.student, optimiser, rate=rate, steps=records[-1], factor=factor, records=records,
-        measure=lambda student: student.W, dtype={"float32": torch.float32, "float64": torch.float64}[dtype],
-    )  # fmt: skip
+    run = teacher_student.train(
+        drawn,
+        "Adam code",
+        rate=rate,
+        steps=records[-1],
+        records=records,
+        measure=lambda student: student.W,
+        dtype={"float32": torch.float32, "float64": torch.float64}[dtype],
+    )
     moved = [np.sqrt(np.square(W - drawn.student.W, dtype=np.float64).mean()) for W in run.values]
     return xr.Dataset(
         {
@@ -113,14 +114,6 @@ def in_precision(seed: int, *, dtype: str, rate: float, records: Sequence[int], 
         },
         {"step": list(records)},
     )
-
-
-def _trainer(drawn: Draw, rule: str) -> Trainer:
-    if rule not in RULES:
-        raise ValueError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
-    optimiser, factor = RULES[rule]
-    train = drawn.samples.train
-    return Trainer(train.x, train.y, drawn.student, optimiser, factor=factor)
 
 
 def _check_steps(name: str, steps: Sequence[int], least: int) -> None:
@@ -138,12 +131,12 @@ def courses(h: int, d: int, *found: xr.Dataset) -> dict[tuple[str, float], xr.Da
         h, d: shape of the weights.
         found: runs over rule, rate, seed and step.
 
-    Returns a table over the step for every rule and rate: the numbers of :func:`sweeps.shape_table`, shares of the
+    Returns a table over the step for every rule and rate: the numbers of :func:`shapes.shape_table`, shares of the
     seeds where they are verdicts, `moved` and `loss`; the number of the seeds is the attribute `seeds`.
     """
     tables = {}
     for one in found:
-        numbers = shape_table(one.eigenvalues, h, d, initial="step").assign(moved=one.moved, loss=one.loss)
+        numbers = shapes.shape_table(one.eigenvalues, h, d, initial="step").assign(moved=one.moved, loss=one.loss)
         for rule in one.rule.values:
             for rate in one.rate.values:
                 mean = numbers.sel(rule=rule, rate=rate).mean("seed")
@@ -167,7 +160,6 @@ ADAM = ["Adam code", "Adam text"]
 SCALED = round(0.01 * (1500 * 1000 / (150 * 100)) ** 0.25, 4)
 #: Compared when a long cell is recomputed: its first steps.
 TEN, START, THOUSAND = ({"records": steps} for steps in ([0, 1, 10], HUNDRED, [0, 1, 1000]))
-
 RECORDS: dict[str, Recipe] = {
     "hundred_adam": Recipe(
         milestones, {"rate": [1.0, 0.1], "seed": [0, 1]}, {"rule": "Adam code", "records": HUNDRED},

@@ -1,4 +1,4 @@
-r"""Open questions of the document: Gaussian-equivalent features, surgery on trained weights, several directions.
+"""Open questions of the document: Gaussian-equivalent features, surgery on trained weights, several directions.
 
 * :func:`gaussian_equivalent`: are the losses after one step those of a linear model with independent noise?
 * :func:`surgeries`: does the test loss need the trained spectrum, or the trained singular vectors?
@@ -14,22 +14,21 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from experiments.heavy_tails import first_gradient, route, runs, shapes
-from experiments.heavy_tails.ten_steps import trained
-from shallow import stats
+from experiments.heavy_tails import gradient_laws, shapes, teacher_student, training_spectra
+from experiments.heavy_tails.read_out import similarity
+from experiments.heavy_tails.teacher_student import FEATURES, PENALTY, draw, evaluation_scale
+from shallow import checks, stats
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import single_index
 from shallow.data.single_index import Sample
+from shallow.kernels.ridge import Ridge, mean_square
 from shallow.nets import Student
 from shallow.spectra import esd, rank_one
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
-from shallow.train import first_step
-from shallow.train.ridge import Ridge, mean_square, similarity
 
 #: Points of the document's test sample, and how many more we draw to measure small differences.
 TEST, MORE = 200, 2000
 SAMPLES = ("train", "test", "wide")
-
 MODELS = ("true", "linear", "linear again", "conditional")
 _END = 6.0  # of the integrals over a standard normal variable
 
@@ -89,7 +88,7 @@ def equivalent_features(
 
 def _losses(fitted: np.ndarray, unseen: np.ndarray, probe: Sample, test: Sample) -> list[float]:
     """Ridge losses on the probe sample, on the first `TEST` test points and on all, in the order of `SAMPLES`."""
-    weights = Ridge(fitted, probe.y).weights(runs.PENALTY / fitted.shape[1])
+    weights = Ridge(fitted, probe.y).weights(PENALTY / fitted.shape[1])
     return [
         mean_square(fitted, probe.y, weights),
         mean_square(unseen[:TEST], test.y[:TEST], weights),
@@ -107,20 +106,19 @@ def gaussian_equivalent(seed: int, *, rule: str, rate: float, more: int = MORE, 
 
     Returns loss (features, model, sample): on the probe sample, the document's 200 test points, and `more` in addition.
     """
-    drawn = runs.draw(seed, test=TEST + more, **setting)
-    train, probe, test = drawn.samples
-    optimiser, factor = runs.RULES[rule]
-    ((*_, student),) = first_step.students(train.x, train.y, drawn.student, [optimiser], [rate], factor=factor)
+    drawn = draw(seed, test=TEST + more, **setting)
+    _, probe, test = drawn.samples
+    (student,) = teacher_student.after_one_step(drawn, rule, [rate])
     spike = esd.top(student.W).V[:, 0]
-    found = np.empty((len(runs.FEATURES), len(MODELS), len(SAMPLES)))
-    for k, features in enumerate(runs.FEATURES):
-        scale = runs.evaluation_scale(student, features)
+    found = np.empty((len(FEATURES), len(MODELS), len(SAMPLES)))
+    for k, features in enumerate(FEATURES):
+        scale = evaluation_scale(student, features)
         found[k, 0] = _losses(student.features(probe.x, scale), student.features(test.x, scale), probe, test)
         for j, direction in ((1, None), (2, None), (3, spike)):
             rng = stats.stream("heavy tails", seed, "equivalent features", rule, rate, features, MODELS[j])
             Z, Z_test = (equivalent_features(student, part.x, scale, rng, direction) for part in (probe, test))
             found[k, j] = _losses(Z, Z_test, probe, test)
-    coordinates = {"features": list(runs.FEATURES), "model": list(MODELS), "sample": list(SAMPLES)}
+    coordinates = {"features": list(FEATURES), "model": list(MODELS), "sample": list(SAMPLES)}
     return xr.Dataset({"loss": (("features", "model", "sample"), found)}, coordinates)
 
 
@@ -163,15 +161,15 @@ def surgeries(
         hill, hill_excl, d_mp (surgery): PL_Alpha_Hill with and without $\lambda_1$, and the distance D_MP;
         similarity (surgery): of the first right singular vector to the teacher's direction.
     """
-    drawn = runs.draw(seed, n=n, test=TEST + more, **setting)
+    drawn = draw(seed, n=n, test=TEST + more, **setting)
     _, probe, test = drawn.samples
-    student = trained(drawn, rule, rate)
+    student = teacher_student.trained(drawn, rule, rate)
     made = operated(drawn.student.W, student.W, stats.stream("heavy tails", seed, "surgeries", rule, rate))
-    found, numbers = np.empty((len(SURGERIES), len(runs.FEATURES), len(SAMPLES))), []
+    found, numbers = np.empty((len(SURGERIES), len(FEATURES), len(SAMPLES))), []
     for j, name in enumerate(SURGERIES):
         one = Student(made[name].astype(np.float32), student.a, student.scale)
-        for k, features in enumerate(runs.FEATURES):
-            scale = runs.evaluation_scale(one, features)
+        for k, features in enumerate(FEATURES):
+            scale = evaluation_scale(one, features)
             found[j, k] = _losses(one.features(probe.x, scale), one.features(test.x, scale), probe, test)
         shape = shapes.shape(esd.eigenvalues(one.W), *one.W.shape)
         numbers.append([shape.hill, shape.hill_excl, shape.d_mp, similarity(one.W, drawn.teacher.directions)])
@@ -179,11 +177,11 @@ def surgeries(
     return xr.Dataset(
         {"loss": (("surgery", "features", "sample"), found)}
         | {name: ("surgery", list(column)) for name, column in zip(names, zip(*numbers))},
-        {"surgery": list(SURGERIES), "features": list(runs.FEATURES), "sample": list(SAMPLES)},
+        {"surgery": list(SURGERIES), "features": list(FEATURES), "sample": list(SAMPLES)},
     )
 
 
-#: Teachers by name: settings of :func:`runs.draw`.
+#: Teachers by name: settings of :func:`teacher_student.draw`.
 TEACHERS: Mapping[str, Mapping] = {
     "one": {},
     "sum of two": {"indices": 2},
@@ -204,13 +202,12 @@ def many_directions(
         average (step, rank): $|v_j \cdot \bar\beta|$, $\bar\beta = \sum_l \beta_l / \sqrt k$, for the first `shown`;
         span (step, rank): length of the projection of $v_j$ on all directions of the teacher.
     """
-    if teacher not in TEACHERS:
-        raise ValueError(f"teacher must be one of {', '.join(TEACHERS)}, got {teacher!r}")
-    drawn = runs.draw(seed, **TEACHERS[teacher], **setting)
+    checks.one_of(TEACHERS, teacher=teacher)
+    drawn = draw(seed, **TEACHERS[teacher], **setting)
     rows = drawn.teacher.directions
     mean = rows.sum(axis=0) / len(rows) ** 0.5
     seen = []
-    for t, (student, _) in enumerate(route.students(drawn, rule, rate, 10)):
+    for t, (student, _) in enumerate(training_spectra.students(drawn, rule, rate, 10)):
         if t in (1, 10):
             V = esd.top(student.W, shown).V
             seen.append(
@@ -230,9 +227,9 @@ def predicted_average(
 
     The first gradient sees a teacher F only through $g = \mathbb E \nabla F$, of length $\sqrt k\,\mu_*$ for a sum
     and $\sqrt k\,\mu_* m^{k-1}$ for a product of k equal links with mean m and slope $\mu_*$, and through $\mathbb E
-    y^2$.  With the laws of :mod:`first_gradient` the cosine of $\bar\beta$ and of the update's right singular vector is
+    y^2$.  With the laws of :mod:`gradient_laws` the cosine of $\bar\beta$ and of the update's right singular vector is
     $c = (|g| / \tau) \sqrt{\rho / \arcsin \rho}$.  The update, of norm $\theta$, also takes back a part of $W_0$, as
-    in :func:`first_gradient.effective_square`, and what is left of the spike is freer from it:
+    in :func:`gradient_laws.effective_square`, and what is left of the spike is freer from it:
 
     .. math:: |v_1 \cdot \bar\beta| = c\,\Bigl(1 - \tfrac{4 \gamma \alpha \sqrt d}{\theta}
        + \tfrac{4 \alpha^2 d}{\theta^2}\Bigr)^{-1/4}\,(v \cdot v_1),
@@ -248,21 +245,20 @@ def predicted_average(
         seen = indices * (of_link.slope * of_link.mean ** (indices - 1)) ** 2
         square = of_link.square**indices
     square += noise**2
-    mu = first_gradient.SLOPE
+    mu = gradient_laws.SLOPE
     tau = seen + d / n * square + mu**2 + d / n * tanh.square  # the square of the tau of the formula
-    private = first_gradient.SLOPE_VARIANCE * d / n * (square + tanh.square)
+    private = gradient_laws.SLOPE_VARIANCE * d / n * (square + tanh.square)
     rho = mu**2 * tau / (mu**2 * tau + private)
     signs = rho / np.arcsin(rho)
     theta = rate * np.sqrt(2 / np.pi * np.arcsin(rho) * h * d)
-    overlap, tilt = np.sqrt(mu**2 / tau * signs), first_gradient.TILT["Adam"]
+    overlap, tilt = np.sqrt(mu**2 / tau * signs), gradient_laws.TILT["Adam"]
     part = overlap * np.sqrt(d) / theta
-    effective = first_gradient.effective_square(theta, d, overlap=overlap, tilt=tilt)
+    effective = gradient_laws.effective_square(theta, d, overlap=overlap, tilt=tilt)
     freed = (1 - 4 * tilt * part + 4 * part**2) ** -0.25
     return float(np.sqrt(seen / tau * signs * rank_one.spike(np.sqrt(max(effective, 0.0)), h, d).right) * freed)
 
 
 SEEDS, ONE_STEP = [0, 1, 2], [0.001, 0.01, 0.1, 1.0, 10.0]
-
 RECORDS: dict[str, Recipe] = {
     "equivalent_features": Recipe(
         gaussian_equivalent,

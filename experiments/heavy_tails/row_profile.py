@@ -40,15 +40,10 @@ class RowProfile:
     """
 
     def __init__(self, variances: np.ndarray, d: int):
-        checks.numbers(variances=variances)
+        checks.array(("h",), variances=variances)
+        checks.positive(variances=variances)
+        checks.integers(1, len(variances), d=d)
         variances = np.sort(np.asarray(variances, dtype=np.float64))
-        if variances.ndim != 1 or not len(variances) or not (np.isfinite(variances) & (variances > 0)).all():
-            raise ValueError(
-                "variances must be a vector of positive finite numbers, "
-                f"got {checks.given(variances, np.isfinite(variances) & (variances > 0))}"
-            )
-        if not isinstance(d, int | np.integer) or not 1 <= d <= len(variances):
-            raise ValueError(f"d must be an integer in 1..{len(variances)}, the number of rows, got {d!r}")
         groups = np.array_split(variances, min(_LEVELS, len(variances)))
         self.levels = np.array([group.mean() for group in groups])
         self.counts = np.array([len(group) for group in groups])
@@ -57,8 +52,7 @@ class RowProfile:
     @classmethod
     def log_normal(cls, h: int, d: int, spread: float) -> RowProfile:
         """Variances at the quantiles of a log-normal law: the logarithm has mean 0 and standard deviation `spread`."""
-        if not 0 <= spread <= 100:
-            raise ValueError(f"spread must lie in [0, 100], got {spread}")
+        checks.within("[0, 100]", spread=spread)
         checks.integers(1, h=h)
         return cls(np.exp(spread * special.ndtri((np.arange(h) + 0.5) / h)), d)
 

@@ -11,17 +11,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
-from scipy.stats import ks_2samp
 
+from experiments.heavy_tails import teacher_student
 from experiments.heavy_tails.first_update import along, bisect, sizes
-from experiments.heavy_tails.runs import FEATURES, NORMALISE, RULES, Draw, draw, evaluation_scale
+from experiments.heavy_tails.teacher_student import FEATURES, PENALTIES, RULES, draw
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import single_index
-from shallow.nets import Student
+from shallow.kernels.ridge import Ridge, mean_square
 from shallow.spectra import esd
-from shallow.train import first_layer, first_step, ridge
-
-PENALTIES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
+from shallow.train import first_layer
 
 
 @releases_gil
@@ -38,26 +36,22 @@ def spectra(
 ) -> xr.Dataset:
     r"""Eigenvalues (step, k) of $W^\top W$ after the steps `records`, and the training loss (time) before each step.
 
-    Without the read-outs of :func:`runs.steps`, which cost as much as ten steps at n = 2000.
+    Without the read-outs of :func:`rate_sweeps.steps`, which cost as much as ten steps at n = 2000.
 
     Args:
         in_ntk_units: in mean-field scaling, train with $\eta / \sqrt d$, which moves the pre-activations by as much as
             $\eta$ does in NTK scaling.
-        setting: that of :func:`runs.draw`.
+        setting: that of :func:`teacher_student.draw`.
     """
     drawn = draw(seed, **setting)
-    optimiser, factor = RULES[rule]
     shrink = in_ntk_units and setting.get("scaling") == "mean-field"
-    run = first_layer.train(
-        drawn.samples.train.x,
-        drawn.samples.train.y,
-        drawn.student,
-        optimiser,
+    run = teacher_student.train(
+        drawn,
+        rule,
         rate=rate / drawn.student.W.shape[1] ** 0.5 if shrink else rate,
         steps=records[-1],
         decay=decay,
-        factor=factor,
-        normalise=NORMALISE[rule.split()[1]] if normalise else None,
+        normalise=normalise,
         records=records,
         measure=lambda student: esd.eigenvalues(student.W),
     )
@@ -71,23 +65,11 @@ def curves(seed: int, *, rule: str = "Adam code", rate: float = 1.0, decay: floa
     Cost: one evaluation per step and reading of the features; at n = 8000 half a minute in all.
     """
     drawn = draw(seed, **setting)
-    optimiser, factor = RULES[rule]
-
-    def losses(student: Student) -> np.ndarray:
-        found = [_evaluate(student, drawn, features) for features in FEATURES]
-        return np.array([[one.train[0] for one in found], [one.test[0] for one in found]])
-
-    train = drawn.samples.train
-    options = dict(decay=decay, factor=factor, records=range(1, steps + 1), measure=losses)
-    run = first_layer.train(train.x, train.y, drawn.student, optimiser, rate=rate, steps=steps, **options)
+    options = dict(decay=decay, records=range(1, steps + 1), measure=lambda one: teacher_student.losses(one, drawn))
+    run = teacher_student.train(drawn, rule, rate=rate, steps=steps, **options)
     found = np.array(run.values)
     variables = {name: (("step", "features"), found[:, k]) for k, name in enumerate(("train", "test"))}
     return xr.Dataset(variables, {"step": run.steps, "features": list(FEATURES)})
-
-
-def _evaluate(student: Student, drawn: Draw, features: str, penalties: Sequence[float] = (0.01,)) -> ridge.Evaluation:
-    probe, test = drawn.samples.probe, drawn.samples.test
-    return ridge.evaluate(student, probe, test, penalties, scale=evaluation_scale(student, features))
 
 
 @releases_gil
@@ -111,7 +93,7 @@ def first_step_of_gd(seed: int, n: int = 2000, *, bisected: bool = True) -> xr.D
     h, drawn = size["h"], draw(seed, scaling="mean-field", **size)
     start, train = drawn.student.W, drawn.samples.train
     rules = {name: RULES[name][0] for name in ("GD code", "Adam code", "Adam text")}
-    found = first_step.directions(train.x, train.y, drawn.student, list(rules.values()))
+    found = first_layer.directions(train.x, train.y, drawn.student, list(rules.values()))
     matrices = {"start": start} | {name: found[rule] for name, rule in rules.items()}
     norms = [[esd.top(one).s[0], np.linalg.norm(one.astype(float))] for one in matrices.values()]
     largest = along(start, matrices["GD code"])
@@ -148,30 +130,24 @@ def readouts(
         ideal: of the best linear predictor of the population, $\mu_* \beta_* \cdot x$.
     """
     drawn = draw(seed, scaling=scaling, **setting)
-    train, probe, test = drawn.samples
+    _, probe, test = drawn.samples
     students = {"untrained": drawn.student}
-    for name, (rule, factor) in RULES.items():
-        rate = rates[name.split()[0]]
-        ((*_, students[name]),) = first_step.students(train.x, train.y, drawn.student, [rule], [rate], factor=factor)
-    found = [[_evaluate(one, drawn, features, penalties).test for features in FEATURES] for one in students.values()]
-    inputs = ridge.Ridge(probe.x, probe.y)
+    for rule in RULES:
+        (students[rule],) = teacher_student.after_one_step(drawn, rule, [rates[rule.split()[0]]])
+    found = [[one.test for one in teacher_student.read_outs(each, drawn, penalties)] for each in students.values()]
+    inputs = Ridge(probe.x, probe.y)
     slope = single_index.moments(drawn.teacher.link).slope
     return xr.Dataset(
         {
             "test": (("student", "features", "penalty"), found),
-            "linear": ("penalty", [ridge.mean_square(test.x, test.y, inputs.weights(p)) for p in penalties]),
-            "ideal": ((), ridge.mean_square(test.x, test.y, slope * drawn.teacher.directions[0])),
+            "linear": ("penalty", [mean_square(test.x, test.y, inputs.weights(p)) for p in penalties]),
+            "ideal": ((), mean_square(test.x, test.y, slope * drawn.teacher.directions[0])),
         },
         {"student": list(students), "features": list(FEATURES), "penalty": list(penalties)},
     )
 
 
 # What the rules ask of spectra and curves.
-
-
-def median_distance(values: np.ndarray, initial: np.ndarray) -> float:
-    """Two-sample Kolmogorov-Smirnov distance of two spectra, each divided by its median."""
-    return float(ks_2samp(values / np.median(values), initial / np.median(initial), method="asymp").statistic)
 
 
 def spread(eigenvalues: xr.DataArray) -> xr.Dataset:
@@ -188,12 +164,6 @@ def unrest(curve: xr.DataArray) -> xr.DataArray:
     return abs(jumps).sum("step") - abs(jumps.sum("step"))
 
 
-def heavy(means: xr.Dataset, noise: float, *, onset: bool = False) -> xr.DataArray:
-    """The criterion HT (or HT-ONSET) on seed means of `hill_excl` and `d_mp`; `noise` is the exponent of noise."""
-    fall, distance = (0.05, 0.05) if onset else (0.20, 0.10)
-    return (means.hill_excl <= noise - fall) & (means.d_mp >= distance)
-
-
 SEEDS = [0, 1, 2]
 ADAM = ["Adam code", "Adam text"]
 GD = ["GD code", "GD text"]
@@ -201,7 +171,6 @@ TWINS = {"scaling": ["ntk", "mean-field"], "rate": [0.0016, 0.1, 1.0, 10.0]}
 STEADY = {"rate": [0.0016, 0.1, 1.0]}  # at ten rounding is seen after ten steps
 NTK_UNITS, SAME = {"in_ntk_units": True, "records": (0, 1, 10)}, "The same Adam runs in both scalings"
 VERY_HEAVY = {"n": 4000, "d": 500, "h": 3000, "normalise": True}
-
 RECORDS: dict[str, Recipe] = {
     "mean_field": Recipe(
         spectra,

@@ -2,6 +2,12 @@ r"""The shape of a spectrum, as criteria on a few numbers: UNCHANGED, SPIKE, SIN
 
 The document judges shapes by eye; these criteria are conventions of this book, fixed before its first run.  A
 :class:`Shape` holds the numbers, its properties are the verdicts, so that a table can show how close a verdict is.
+
+BIMODAL rests on the modes of a spectrum: maxima of a kernel density estimate, the valleys between them, and their
+masses.  With $r$ the density at the lowest point on the way to a higher maximum, over the density at a maximum,
+$-\ln r$ is the prominence of that maximum in the logarithm of the density.  Taking the maxima by falling prominence
+splits the sample at the valleys between them into two groups, three, ...  The first split in which two groups have at
+least a twentieth of the values each gives the two modes; a lone spike is never one.
 """
 
 from __future__ import annotations
@@ -10,8 +16,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import xarray as xr
+from scipy.ndimage import gaussian_filter1d
+from scipy.signal import find_peaks, peak_prominences
+from scipy.stats import ks_2samp
 
-from experiments.heavy_tails.modes import Modes, modes
 from shallow import checks
 from shallow.spectra import marchenko_pastur, tails
 from shallow.spectra.esd import ascending, stable_rank
@@ -19,6 +28,11 @@ from shallow.spectra.esd import ascending, stable_rank
 SPIKE_RATIO = 1.05  # the gap at initialisation is about 1 %
 UNCHANGED_TOLERANCE = 0.01
 UNCHANGED_SHARE = 0.99  # of the eigenvalues; the few smallest move by rounding
+#: What a table of shapes has of each: numbers, and which criteria hold.
+NUMBERS = ("spike_ratio", "second_ratio", "hill", "hill_excl", "ks", "ks_excl", "d_mp", "change")
+VERDICTS = ("spike", "single_spike", "ht_onset", "ht", "bimodal")
+_BINS = 16  # per bandwidth
+_GAP = 12  # bandwidths: the density is zero in wider gaps, which are shortened to this
 
 
 @dataclass(frozen=True)
@@ -70,12 +84,12 @@ class Shape:
     @property
     def ht_onset(self) -> bool:
         """HT-ONSET: Hill without the largest eigenvalue 0.05 or more below a random matrix's, and D_MP >= 0.05."""
-        return self.hill_excl <= self.hill_mp - 0.05 and self.d_mp >= 0.05
+        return bool(heavy(self, self.hill_mp, onset=True))
 
     @property
     def ht(self) -> bool:
         """HT: Hill without the largest eigenvalue 0.20 or more below a random matrix's, and D_MP >= 0.10."""
-        return self.hill_excl <= self.hill_mp - 0.20 and self.d_mp >= 0.10
+        return bool(heavy(self, self.hill_mp))
 
     @property
     def bimodal(self) -> bool:
@@ -141,3 +155,122 @@ def change(values: np.ndarray, initial: np.ndarray) -> float:
 @lru_cache(maxsize=64)
 def _population_hill(h: int, d: int) -> float:
     return marchenko_pastur.MarchenkoPastur(h, d).hill
+
+
+def shape_table(eigenvalues: xr.DataArray, h: int = 1500, d: int = 1000, *, initial: str = "rate") -> xr.Dataset:
+    """The :func:`shape` of every spectrum, against that at the first value of the dimension `initial`.
+
+    Args:
+        eigenvalues: dimension k and any others, `initial` among them.
+
+    Returns :data:`NUMBERS` and :data:`VERDICTS` over the other dimensions.  Cost: 6 ms for each spectrum of 1000.
+    """
+    spectra = eigenvalues.transpose(..., initial, "k")
+    values, outer = spectra.values.astype(float), spectra.dims[:-1]
+    found = {name: np.empty(values.shape[:-1], float) for name in NUMBERS}
+    found |= {name: np.empty(values.shape[:-1], bool) for name in VERDICTS}
+    for place in np.ndindex(values.shape[:-1]):
+        one = shape(values[place], h, d, initial=values[(*place[:-1], 0)])
+        for name, array in found.items():
+            array[place] = getattr(one, name)
+    return xr.Dataset({name: (outer, array) for name, array in found.items()}, {name: spectra[name] for name in outer})
+
+
+def heavy(numbers: Shape | xr.Dataset, noise: float, *, onset: bool = False) -> bool | xr.DataArray:
+    """The criterion HT, or HT-ONSET, on `hill_excl` and `d_mp`, also on means; `noise` is the exponent of noise."""
+    fall, distance = (0.05, 0.05) if onset else (0.20, 0.10)
+    return (numbers.hill_excl <= noise - fall) & (numbers.d_mp >= distance)
+
+
+def median_distance(values: np.ndarray, others: np.ndarray) -> float:
+    """Two-sample Kolmogorov-Smirnov distance of two spectra, each divided by its median."""
+    return float(ks_2samp(values / np.median(values), others / np.median(others), method="asymp").statistic)
+
+
+# Modes.
+
+
+@dataclass(frozen=True)
+class Modes:
+    """What the criterion BIMODAL rests on.
+
+    Attributes:
+        valley: density in the valley over that at the lower of two modes, each with at least 5 % of the values; 1 if
+            there are no two.
+        places: the places of these modes, ascending: two or more, or the one highest maximum.
+        masses: share of the values on their side of the valleys, in the same order.
+        bandwidth: standard deviation of the Gaussian kernel.
+    """
+
+    valley: float
+    places: tuple[float, ...]
+    masses: tuple[float, ...]
+    bandwidth: float
+
+    @property
+    def bimodal(self) -> bool:
+        """Criterion BIMODAL: two modes with 5 % of the values each or more, and a valley below 0.8 of the lower one."""
+        return self.valley < 0.8
+
+
+def silverman(values: np.ndarray) -> float:
+    r"""Silverman's rule of thumb $0.9 \min(\mathrm{sd}, \mathrm{IQR} / 1.34)\,N^{-1/5}$ (Silverman 1986, eq. 3.31)."""
+    values = _checked(values)
+    quartiles = np.quantile(values, [0.25, 0.75])
+    spread = min(values.std(ddof=1), (quartiles[1] - quartiles[0]) / 1.34)
+    return float(0.9 * spread * len(values) ** -0.2)
+
+
+def modes(values: np.ndarray, *, bandwidth: float | None = None, least: float = 0.05) -> Modes:
+    """Modes of the Gaussian kernel density of a sample, for spectra usually of the log10 eigenvalues.
+
+    Args:
+        values: shape (N,), any order, N >= 4; negative ones are allowed.
+        bandwidth: of the kernel; half of Silverman's rule by default.
+        least: smallest share of the values in a mode.
+
+    Raises:
+        ValueError: for values that are not finite or too few, that have no spread, or an impossible bandwidth or share.
+
+    Cost: O(N) bins, whatever the range: 4 ms at N = 1000.
+    """
+    values = np.sort(_checked(values))
+    bandwidth = silverman(values) / 2 if bandwidth is None else float(bandwidth)
+    checks.positive(bandwidth=bandwidth)  # values with no spread need one
+    checks.within("(0, 0.5]", least=least)
+    points = np.append(0, np.cumsum(np.minimum(np.diff(values), _GAP * bandwidth)))
+    centres, density = _density(points, bandwidth)
+    peaks = find_peaks(density)[0]
+    prominences = peak_prominences(np.log(density), peaks)[0]
+    order = np.argsort(-prominences, kind="stable")
+    for count in range(2, len(peaks) + 1):
+        chosen = np.sort(peaks[order[:count]])
+        splits = [left + np.argmin(density[left:right]) for left, right in zip(chosen[:-1], chosen[1:])]
+        masses = np.diff([0, *np.searchsorted(points, centres[splits]), len(points)]) / len(points)
+        heavy = masses >= least
+        if heavy.sum() >= 2:
+            places = np.interp(centres[chosen[heavy]], points, values)
+            valley = np.exp(-prominences[order[count - 1]])
+            return Modes(float(valley), tuple(map(float, places)), tuple(map(float, masses[heavy])), bandwidth)
+    highest = np.interp(centres[np.argmax(density)], points, values)
+    return Modes(1.0, (float(highest),), (1.0,), bandwidth)
+
+
+def _density(points: np.ndarray, bandwidth: float) -> tuple[np.ndarray, np.ndarray]:
+    """Centres of fine bins and the density there, on ascending points that start at zero; never below a tiny floor."""
+    width = bandwidth / _BINS
+    margin = (_GAP // 2) * _BINS
+    place = points / width + margin
+    whole = place.astype(int)
+    part = place - whole
+    bins = whole[-1] + margin + 2
+    counts = np.bincount(whole, 1 - part, bins) + np.bincount(whole + 1, part, bins)  # linear binning
+    density = gaussian_filter1d(counts, _BINS, mode="constant", truncate=_GAP / 2) / (len(points) * width)
+    return (np.arange(bins) - margin) * width, np.maximum(density, np.finfo(float).tiny)
+
+
+def _checked(values: np.ndarray) -> np.ndarray:
+    checks.array(("n",), values=values)
+    if len(values) < 4:
+        raise ValueError(f"values must be at least four numbers, got {len(values)}")
+    return np.asarray(values, dtype=np.float64)

@@ -1,4 +1,4 @@
-r"""Steering by the exponent: a learning rate that follows PL_Alpha_Hill, and a penalty that pulls it to a target.
+"""Steering by the exponent: a learning rate that follows PL_Alpha_Hill, and a penalty that pulls it to a target.
 
 Both use the exponent of the weights while the first layer is trained, to see whether it is a handle on the test loss.
 Source: Kothapalli et al., "From Spikes to Heavy Tails", Appendix H, last paragraph.
@@ -12,31 +12,12 @@ import numpy as np
 import torch
 import xarray as xr
 
-from experiments.heavy_tails import runs
+from experiments.heavy_tails import teacher_student
 from shallow import checks
 from shallow.book.recipes import Recipe, releases_gil
-from shallow.nets import Student
 from shallow.spectra import esd, tails
-from shallow.train import ridge
-from shallow.train.first_layer import Trainer
 
 HIGH, LOW, RAISE, LOWER = 2.2, 2.0, 1.5, 0.5
-
-
-def losses(student: Student, drawn: runs.Draw) -> np.ndarray:
-    """Train and test loss (in rows) of the ridge read-out by reading of the features, shape (2, 2)."""
-    found = [
-        ridge.evaluate(student, drawn.samples.probe, drawn.samples.test, scale=runs.evaluation_scale(student, features))
-        for features in runs.FEATURES
-    ]
-    return np.array([[one.train[0] for one in found], [one.test[0] for one in found]])
-
-
-def _trainer(drawn: runs.Draw, rule: str) -> Trainer:
-    if rule not in runs.RULES:
-        raise ValueError(f"rule must be one of {', '.join(runs.RULES)}, got {rule!r}")
-    optimiser, factor = runs.RULES[rule]
-    return Trainer(*drawn.samples.train, drawn.student, optimiser, factor=factor)
 
 
 @releases_gil
@@ -53,15 +34,15 @@ def controlled(
         train, test (features): losses of the ridge read-out after the last step.
     """
     checks.positive(start=start)
-    drawn = runs.draw(seed, n=n, **setting)
-    trainer = _trainer(drawn, rule)
+    drawn = teacher_student.draw(seed, n=n, **setting)
+    trainer = teacher_student.trainer(drawn, rule)
     rate, rates, exponents = start, [], []
     for _ in range(steps):
         trainer.step(rate)
         rates.append(rate)
         exponents.append(tails.hill(esd.eigenvalues(trainer.W.numpy())))
         rate *= RAISE if exponents[-1] > HIGH else LOWER if exponents[-1] < LOW else 1.0
-    train, test = losses(trainer.student, drawn)
+    train, test = teacher_student.losses(trainer.student, drawn)
     return xr.Dataset(
         {
             "rate": ("time", rates),
@@ -69,7 +50,7 @@ def controlled(
             "train": ("features", train),
             "test": ("features", test),
         },
-        {"features": list(runs.FEATURES)},
+        {"features": list(teacher_student.FEATURES)},
     )
 
 
@@ -128,16 +109,15 @@ def penalised(
         train, test (step, features): of the ridge read-out there;
         eigenvalues (k): of $W^\top W$ at the last look.
     """
-    if not (np.isfinite(strength) and strength >= 0):
-        raise ValueError(f"strength must be finite and not negative, got {strength}")
-    drawn = runs.draw(seed, **setting)
-    trainer = _trainer(drawn, rule)
+    checks.not_negative(strength=strength)
+    drawn = teacher_student.draw(seed, **setting)
+    trainer = teacher_student.trainer(drawn, rule)
     seen = []
     for t in range(steps + 1):
         gradient = trainer.gradient()
         if t in looks:
             spectrum = esd.eigenvalues(trainer.W.numpy())
-            seen.append((float(trainer.loss), tails.hill(spectrum), losses(trainer.student, drawn)))
+            seen.append((float(trainer.loss), tails.hill(spectrum), teacher_student.losses(trainer.student, drawn)))
         if strength:
             alpha, slope = hill_gradient(trainer.W.numpy())
             gradient.add_(torch.from_numpy(slope.astype(np.float32)), alpha=2 * strength * (alpha - target))
@@ -148,7 +128,7 @@ def penalised(
     both = {name: (("step", "features"), found[:, k]) for k, name in enumerate(("train", "test"))}
     return xr.Dataset(
         {"loss": ("step", list(loss)), "hill": ("step", list(exponents)), "eigenvalues": ("k", spectrum)} | both,
-        {"step": list(looks), "features": list(runs.FEATURES)},
+        {"step": list(looks), "features": list(teacher_student.FEATURES)},
     )
 
 
@@ -185,7 +165,6 @@ SEEDS = [0, 1, 2, 3, 4]
 TARGETS, STRENGTHS, STRENGTH = [2.0, 2.2, 2.4], [0.01, 0.1, 1.0], 0.01
 HALF = {"n": 1000, "d": 500, "h": 750, "test": 1000}
 WHOLE = {**HALF, "looks": [*range(11), *range(12, 51, 2)]}
-
 RECORDS: dict[str, Recipe] = {
     "controlled": Recipe(controlled, {"n": [2000, 8000], "seed": SEEDS}, {}, "Ten steps, rate steered by the exponent"),
     "penalty_strengths": Recipe(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from experiments.heavy_tails import row_profile, runs, shapes
+from experiments.heavy_tails import rate_sweeps, row_profile, shapes
+from shallow import checks
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.spectra import esd, tail_laws, tails
 
@@ -35,10 +36,9 @@ def tail_fits(seed: int, run: str, *, reading: str = "code", steps: int = 10, n:
 
     Cost: that of the steps, 2.4 s for ten with 2000 points, and 2 s.
     """
-    if run not in RUNS:
-        raise ValueError(f"run must be one of {', '.join(RUNS)}, got {run!r}")
+    checks.one_of(RUNS, run=run)
     optimiser, rate = RUNS[run]
-    values = runs.steps(seed, rule=f"{optimiser} {reading}", rate=rate, steps=steps, n=n).eigenvalues.values
+    values = rate_sweeps.steps(seed, rule=f"{optimiser} {reading}", rate=rate, steps=steps, n=n).eigenvalues.values
     spectra = {"all": values, "without spike": without_spike(values)}
     name = f"{run}/{reading}/{steps}/{n}/{seed}"
     tests = [power_law_test(kept, name=f"{name}/{which}") for which, kept in spectra.items()]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from shallow import mlp
+from shallow import checks, mlp
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import images as data_sets
 from shallow.kernels import empirical, layered
@@ -47,9 +47,7 @@ def kernel_change(seed: int, width: int, *, inputs: int = 10, n: int = 200, step
 
     Cost: 6 n m d operations per step, of which it takes some tens.
     """
-    for name, value in (("width", width), ("inputs", inputs), ("n", n)):
-        if not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{name} must be a positive integer, got {value!r}")
+    checks.integers(1, width=width, inputs=inputs, n=n)
     x = stream("hidden structure", "kernel change", "inputs", seed).standard_normal((n, inputs))
     rng = stream("hidden structure", "kernel change", width, seed)
     W0, a = rng.standard_normal((width, inputs)), rng.standard_normal(width)
@@ -137,7 +135,7 @@ def image_alignment(
 
     Cost: 2 ms a step with 500 images, and 20 ms for each of 130 looks.
     """
-    _check_data(data, images)
+    checks.one_of(images, data=data)
     (part,), checksum = two_classes(data, seed, [images[data]])
     centred = part.x - part.x.mean(axis=0)
     *_, directions = np.linalg.svd(centred, full_matrices=False)
@@ -196,7 +194,7 @@ def image_kernels(
 
     Cost: seconds for images of 784 pixels, a minute for 3,072.
     """
-    _check_data(data, images)
+    checks.one_of(images, data=data)
     (train, held, test), checksum = two_classes(data, seed, images[data])
     rng = stream("hidden structure", "image kernels", data, width, seed)
     initial = parameters_of(mlp.default([rng], (train.x.shape[1], width, 1)).network(0))
@@ -269,11 +267,6 @@ def adam(
                 p -= rate / (1 - 0.9**t) * m / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
         loss = float(np.mean((values(now, x) - y) ** 2))
     return now, loss, epoch
-
-
-def _check_data(data: str, images: Mapping[str, object]) -> None:
-    if data not in images:
-        raise ValueError(f"data must be one of {', '.join(images)}, got {data!r}")
 
 
 RECORDS: dict[str, Recipe] = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from shallow import checks
 from shallow.data import hidden_index
 from shallow.stats import stream
 
@@ -63,8 +64,7 @@ def random_coefficients(
         `linear` (draw): share of the variance of p(v) that the best straight line in v explains; `variance` (draw).
         Both from the sample covariance of the powers of v.
     """
-    if not deviation > 0:
-        raise ValueError(f"deviation must be positive, got {deviation}")
+    checks.positive(deviation=deviation)
     rng = stream("hidden structure", "random coefficients", degree, deviation)
     z = rng.standard_normal(size)
     powers = np.cov(np.vander(z, degree + 1, increasing=True)[:, 1:], rowvar=False)  # the constant does not count

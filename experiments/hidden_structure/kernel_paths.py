@@ -15,13 +15,14 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from experiments.hidden_structure import selection
+from experiments.hidden_structure import interior_point, selection
 from experiments.hidden_structure.polynomial_measures import COLLAPSED, directions, fits
 from experiments.hidden_structure.polynomials import BATCH, EPOCHS, PATIENCE, Problem, chosen, initial, problem
+from shallow import checks
 from shallow.book.recipes import Agreement, Recipe, releases_gil
 from shallow.data import hidden_index
 from shallow.geometry.hidden_direction import cosines
-from shallow.kernels import interior_point, layered, machines
+from shallow.kernels import layered, machines
 from shallow.mlp import Stack
 from shallow.stats import stream
 from shallow.train import ensemble
@@ -265,9 +266,8 @@ def _check(at: Sequence[int], pictured: Sequence[int], points: int, chosen_on: i
     for name, moments, known in (("at", at, range(epochs + 1)), ("pictured", pictured, {*at, END})):
         if not len(moments) or not set(moments) <= set(known) or len(set(moments)) < len(moments):
             raise ValueError(f"{name} must hold epochs in 0..{epochs} ({END} for the last), each once, got {moments}")
-    for name, value, largest in (("points", points, most), ("chosen_on", chosen_on, points)):
-        if not isinstance(value, int | np.integer) or not 2 * FOLDS <= value <= largest:
-            raise ValueError(f"{name} must be an integer in {2 * FOLDS}..{largest}, got {value!r}")
+    checks.integers(2 * FOLDS, most, points=points)
+    checks.integers(2 * FOLDS, points, chosen_on=chosen_on)
 
 
 def _recipe(

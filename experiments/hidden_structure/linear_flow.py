@@ -15,10 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from shallow import checks
 from shallow.representation import short
+from shallow.train import ode
 
 
 @dataclass(frozen=True)
@@ -76,57 +76,26 @@ def integrate(
     variances: np.ndarray | None = None,
     tolerance: float = 1e-10,
 ) -> LinearFlow:
-    r"""The flow from (a, W) at time 0, by an explicit Runge-Kutta method of order 8 with error control.
+    r"""The flow from (a, W) at time 0.
 
     Args:
         a, W: initial weights, shapes (m,) and (m, D).
         beta: target, shape (D,).
-        times: ascending, not negative, shape (T,).
+        times, tolerance: as for :func:`shallow.train.ode.integrate`.
         variances: diagonal of $\Lambda$, shape (D,); by default ones (whitened inputs).
-        tolerance: error of a step relative to each weight, or to the largest initial weight where that is more;
-            from 1e-13.
 
     Cost: O(m D) per evaluation of the velocity and a few thousand of them: 0.1 s for 50 x 10 weights.
     """
-    checks.numbers(a=a, W=W, beta=beta, times=times, variances=variances)
-    a, W, beta, times = (np.asarray(values, dtype=np.float64) for values in (a, W, beta, times))
-    variances = np.ones(len(np.atleast_1d(beta))) if variances is None else np.asarray(variances, dtype=np.float64)
-    if beta.ndim != 1 or W.ndim != 2 or a.shape != W.shape[:1] or beta.shape != W.shape[1:]:
-        raise ValueError(f"a, W, beta must have shapes (m,), (m, D), (D,), got {a.shape}, {W.shape}, {beta.shape}")
-    checks.finite(a=a, W=W, beta=beta)
-    if variances.shape != beta.shape or not ((variances > 0) & np.isfinite(variances)).all():
-        raise ValueError(f"variances must be {len(beta)} positive numbers, got {variances}")
-    whole = times.ndim == 1 and times.size and np.isfinite(times).all()
-    if not whole or times[0] < 0 or times[-1] == 0 or (np.diff(times) <= 0).any():
-        raise ValueError(f"times must ascend from 0 or later to a positive time, got {times}")
-    if not 1e-13 <= tolerance < 1:
-        raise ValueError(f"tolerance must lie in [1e-13, 1), got {tolerance}")
+    variances = np.ones(np.shape(beta)) if variances is None else variances
+    checks.array(("m", "D"), W=W)
+    checks.array((len(W),), a=a)
+    checks.array((np.shape(W)[1],), beta=beta, variances=variances)
+    checks.positive(variances=variances)
+    a, W, beta, variances = (np.asarray(values, dtype=np.float64) for values in (a, W, beta, variances))
 
-    def split(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return states[..., : len(a)], states[..., len(a) :].reshape(*states.shape[:-1], *W.shape)
-
-    def velocity(_: float, state: np.ndarray) -> np.ndarray:
-        output, hidden = split(state)
+    def velocity(output: np.ndarray, hidden: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         g = variances * (beta - output @ hidden)
-        return np.concatenate([hidden @ g, np.outer(output, g).ravel()])
+        return hidden @ g, np.outer(output, g)
 
-    start = np.concatenate([a, W.ravel()])
-    floor = tolerance * max(np.abs(start).max(), np.finfo(float).tiny)
-    solution = solve_ivp(velocity, (0, times[-1]), start, method="DOP853", t_eval=times, rtol=tolerance, atol=floor)
-    return LinearFlow(times, *split(solution.y.T), beta, variances)
-
-
-def balanced(times: np.ndarray, strength: float, start: float) -> np.ndarray:
-    r"""$c(t) = s / (1 + (s/c_0 - 1)\,e^{-2 s t})$, the solution for whitened inputs and one aligned, balanced mode.
-
-    From $a = \sqrt{c_0}\,\hat u$ and $W = \sqrt{c_0}\,\hat u \hat\beta^\top$ with unit vectors the flow keeps this
-    form: $u = c(t)\,\hat\beta$ with $\dot c = 2 c (s - c)$, and $M = c(t)\,(\hat\beta\hat\beta^\top + I)$.
-
-    Args:
-        times: shape (T,).
-        strength: $s = |\beta|$.
-        start: $c_0 > 0$.
-    """
-    checks.numbers(times=times)
-    checks.positive(strength=strength, start=start)
-    return strength / (1 + (strength / start - 1) * np.exp(-2 * strength * np.asarray(times, dtype=np.float64)))
+    trajectory = ode.integrate(velocity, (a, W), times, tolerance=tolerance)
+    return LinearFlow(np.asarray(times, dtype=np.float64), *trajectory, beta, variances)

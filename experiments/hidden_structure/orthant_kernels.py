@@ -17,6 +17,7 @@ from sklearn.svm import SVC, LinearSVC
 from experiments.hidden_structure import selection, symmetry
 from experiments.hidden_structure.orthant_machines import PENALTIES, TUNING, VALIDATION
 from experiments.hidden_structure.orthant_scores import labels, scores, subset
+from shallow import checks
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import orthants as shells
 from shallow.kernels import machines
@@ -49,7 +50,8 @@ def fixed(run: int, kernel: str, *, points: int | None = None, tuning: int = TUN
 
     Cost: 99 small fits; the last takes O(n^2), 20 s at 8,000 points.
     """
-    form, task = _form(kernel), shells.draw(run)
+    checks.one_of(KERNELS, kernel=kernel)
+    form, task = KERNELS[kernel], shells.draw(run)
     small, held = subset(task.train, tuning), task.validation[:VALIDATION]
     seen = np.abs(task.train.x) if kernel == "folded" else task.train.x
     y, values = labels(held), [selection.gamma_value(seen, gamma) for gamma in GAMMAS]
@@ -74,7 +76,8 @@ def machine(run: int, kernel: str, *, C: float, gamma: float, points: int | None
         Those of `orthant_scores.scores`, and `support`, the share of points
         that are support vectors.
     """
-    form, task = _form(kernel), shells.draw(run)
+    checks.one_of(KERNELS, kernel=kernel)
+    form, task = KERNELS[kernel], shells.draw(run)
     points = POINTS[kernel] if points is None else points
     fitted = subset(task.train, points) if points else task.train
     solver = SVC(C=C, kernel=lambda x, z: form(x, z, gamma), cache_size=500)
@@ -107,12 +110,6 @@ def linear(run: int, *, points: int = 20, author: bool = False) -> xr.Dataset:
         one_sided = float(np.isin(share, (0, 1)).mean())
         rows.append(scores(solver.decision_function, task, run, fitted).assign(one_sided=one_sided))
     return xr.concat(rows, "C").assign_coords(C=list(tried))
-
-
-def _form(kernel: str) -> Callable[[np.ndarray, np.ndarray, float], np.ndarray]:
-    if kernel not in KERNELS:
-        raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}")
-    return KERNELS[kernel]
 
 
 RECORDS: dict[str, Recipe] = {

@@ -15,12 +15,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import xarray as xr
 
-from experiments.hidden_structure import selection
+from experiments.hidden_structure import linear_machines, selection
 from experiments.hidden_structure.orthant_scores import Values, labels, network_scores, scores, subset
 from experiments.hidden_structure.orthants import EPOCHS, document, trained
+from shallow import checks
 from shallow.book.recipes import Agreement, Recipe, releases_gil
 from shallow.data import orthants as shells
-from shallow.kernels import coordinate_descent, layered, linear_machines, machines
+from shallow.kernels import layered, machines
 from shallow.mlp import Stack
 from shallow.stats import stream
 
@@ -84,7 +85,7 @@ def _descended(
 ) -> xr.Dataset:  # fmt: skip
     reduced = _reduced(gram, C)
     rng = stream("orthants", run, "coordinate descent", depth, C)
-    ended = coordinate_descent.squared_hinge(reduced, labels(fitted), C, rng, passes=passes)
+    ended = linear_machines.coordinate_descent(reduced, labels(fitted), C, rng, passes=passes)
     pivots = fitted.x[reduced.pivots]
     of_limit = [scores(lambda x, m=machine: m.values(kernel(x, pivots)), task, run, fitted) for machine in ended]
     return xr.concat(of_limit, "limit").assign(
@@ -94,9 +95,9 @@ def _descended(
     ).assign_coords(limit=list(passes))  # fmt: skip
 
 
-def _reduced(gram: np.ndarray, C: float) -> coordinate_descent.Reduced:
+def _reduced(gram: np.ndarray, C: float) -> linear_machines.Reduced:
     """Truncated where the rest is small beside the 1/(2C) that the loss adds to the diagonal."""
-    return coordinate_descent.reduced(gram, min(0.1 / (2 * C), 1e-6 * gram.diagonal().max()))
+    return linear_machines.reduced(gram, min(0.1 / (2 * C), 1e-6 * gram.diagonal().max()))
 
 
 @releases_gil
@@ -244,8 +245,7 @@ def scaled_kernel(network: Stack, output: str, scaling: str, x: np.ndarray) -> K
             return selection.cosine(unscaled(x, z), left, left if z is None else layered.diagonal(*parts, z))
 
         return cosine
-    if scaling != "standardised":
-        raise ValueError(f"scaling must be one of {', '.join(SCALINGS)}, got {scaling!r}")
+    checks.one_of(SCALINGS, scaling=scaling)
     columns = layered.jacobian(*parts, x, output=output)
     mean, deviation = columns.mean(axis=0), columns.std(axis=0)
     live = deviation > 1e-12 * deviation.max()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
+from shallow import checks
 from shallow.data import orthants as shells
 from shallow.mlp import Stack
 from shallow.stats import stream
@@ -24,8 +25,7 @@ def subset(points: shells.Points, per_class: int) -> shells.Points:
     cell = len(shells.RADII) * points.orthant + points.label
     order = np.argsort(cell, kind="stable")
     _, first, count = np.unique(cell[order], return_index=True, return_counts=True)
-    if not 1 <= per_class <= count.min():
-        raise ValueError(f"per_class must lie in 1..{count.min()}, the points of the emptiest cell, got {per_class}")
+    checks.integers(1, int(count.min()), per_class=per_class)  # the points of the emptiest cell
     return points[order[np.arange(len(cell)) - np.repeat(first, count) < per_class]]
 
 

@@ -6,7 +6,8 @@ import numpy as np
 from scipy import optimize, stats
 from scipy.special import expit
 
-from shallow.stats import RESAMPLES, Interval, stream
+from shallow import checks
+from shallow.stats import RESAMPLES, Interval, percentiles, stream
 
 #: The document prints means of five runs.
 PRINTED_RUNS = 5
@@ -30,8 +31,7 @@ def coverage(runs: np.ndarray, half_width: float, *, name: str, resamples: int =
         the fraction of bootstrap means of five that lie within the printed one of our mean.
     """
     runs = _runs(runs)
-    if not half_width > 0:
-        raise ValueError(f"half_width must be positive, got {half_width}")
+    checks.positive(half_width=half_width)
     student = _quantile(PRINTED_RUNS) * runs.std(ddof=1) / PRINTED_RUNS**0.5
     means = runs[stream("coverage", name).integers(0, len(runs), (resamples, PRINTED_RUNS))].mean(axis=1)
     return float(student / half_width), float((np.abs(means - runs.mean()) <= half_width).mean())
@@ -39,9 +39,9 @@ def coverage(runs: np.ndarray, half_width: float, *, name: str, resamples: int =
 
 def logistic_fit(r: np.ndarray, p: np.ndarray) -> tuple[float, float]:
     """R2 of the best curve 1 / (1 + exp(-(r - c) / w)) for a profile p(r), shapes (n,), and its centre c."""
+    checks.array(("n",), r=r, p=p)
+    checks.integers(3, points=len(r))
     r, p = np.asarray(r, dtype=float), np.asarray(p, dtype=float)
-    if r.shape != p.shape or r.ndim != 1 or len(r) < 3 or not np.isfinite([r, p]).all():
-        raise ValueError(f"r and p must be finite vectors of one length of at least 3, got {r.shape} and {p.shape}")
     if np.ptp(p) == 0:
         return float("nan"), float("nan")
     starts = [(slope, -slope * centre) for slope in (1.0, 5.0, 20.0) for centre in np.quantile(r, [0.25, 0.5, 0.75])]
@@ -64,15 +64,16 @@ def variance_shares(table: np.ndarray, *, name: str) -> dict[str, Interval]:
 
     Raises ValueError for a table that is not finite, smaller than 2 by 2, or constant.
     """
+    checks.array(("a", "b"), table=table)
     table = np.asarray(table, dtype=float)
-    if table.ndim != 2 or min(table.shape) < 2 or not np.isfinite(table).all() or np.ptp(table) == 0:
-        raise ValueError(f"table must be finite, at least 2 by 2 and not constant, got shape {table.shape}")
+    if min(table.shape) < 2 or np.ptp(table) == 0:
+        raise ValueError(f"table must be at least 2 by 2 and not constant, got shape {table.shape}")
     rng, draws = stream("variance shares", name), []
     while len(draws) < RESAMPLES:
         drawn = table[np.ix_(*(rng.integers(0, n, n) for n in table.shape))]
         if np.ptp(drawn) > 0:
             draws.append(_components(drawn))
-    low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+    low, high = percentiles(draws, axis=0)
     return {
         part: Interval(*map(float, numbers))
         for part, *numbers in zip(("rows", "columns", "rest"), _components(table), low, high, strict=True)
@@ -143,10 +144,9 @@ def dip_test(values: np.ndarray, *, grain: float, name: str, resamples: int = RE
 
 
 def _runs(values: np.ndarray) -> np.ndarray:
-    values = np.asarray(values, dtype=float)
-    if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
-        raise ValueError(f"runs must be a finite vector of at least two values, got shape {values.shape}")
-    return values
+    checks.array(("n",), runs=values)
+    checks.integers(2, runs=len(values))
+    return np.asarray(values, dtype=float)
 
 
 def _quantile(runs: int) -> float:

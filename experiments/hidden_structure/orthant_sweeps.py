@@ -10,6 +10,7 @@ import xarray as xr
 from sklearn.svm import SVC
 
 from experiments.hidden_structure.orthants import AUTHORS, author, document, network, study
+from shallow import checks
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import orthants as shells
 from shallow.stats import stream
@@ -34,9 +35,8 @@ def fewer_neighbours(run: int, removed: int, kind: str, **options) -> xr.Dataset
     """
     first = shells.empty_orthant(run)
     pools = {"neighbours": shells.neighbours(first), "random": np.setdiff1d(np.arange(ORTHANTS), first)}
-    if kind not in pools:
-        raise ValueError(f"kind must be one of {', '.join(pools)}, got {kind!r}")
-    _check("removed", removed, 0, shells.DIMENSION)
+    checks.one_of(pools, kind=kind)
+    checks.integers(0, shells.DIMENSION, removed=removed)
     further = stream("orthants", run, "removed", kind).permutation(pools[kind])[:removed]
     return _three_layers(run, first, shells.all_but([first, *further]), **options)
 
@@ -48,7 +48,7 @@ def many_empty(run: int, emptied: int, *, refilled: bool = False, **options) -> 
     Args:
         refilled: whether the others hold more points each, so that their total stays that of one empty orthant.
     """
-    _check("emptied", emptied, 1, ORTHANTS - 1)
+    checks.integers(1, ORTHANTS - 1, emptied=emptied)
     first = shells.empty_orthant(run)
     further = stream("orthants", run, "emptied").permutation(np.setdiff1d(np.arange(ORTHANTS), first))[: emptied - 1]
     per_class = round(shells.PER_CLASS * (ORTHANTS - 1) / (ORTHANTS - emptied)) if refilled else shells.PER_CLASS
@@ -88,7 +88,7 @@ def sparse_rbf(run: int, points: int, *, gammas: tuple[float, ...] = RBF_GAMMAS)
 
 
 def _with_few(run: int, points: int, per_class: int = shells.PER_CLASS) -> shells.Task:
-    _check("points", points, 0, shells.PER_CLASS)
+    checks.integers(0, shells.PER_CLASS, points=points)
     counts = shells.all_but(shells.empty_orthant(run), per_class=per_class)
     counts[shells.empty_orthant(run)] = points
     return shells.draw(run, counts)
@@ -100,7 +100,7 @@ def crossed(data: int, start: int, depth: int, **options) -> xr.Dataset:
 
     A start, initialisation and order of the batches, is the same for every data set.
     """
-    _check("data", data, 0, len(EMPTY) - 1)
+    checks.integers(0, len(EMPTY) - 1, data=data)
     width, rate, decay = document(depth)
     task = shells.draw(f"crossed {data}", shells.all_but(EMPTY[data]))
     return study(task, EMPTY[data], start, depth, width, rate=rate, decay=decay, **options)
@@ -109,13 +109,8 @@ def crossed(data: int, start: int, depth: int, **options) -> xr.Dataset:
 @releases_gil
 def each(left_out: int, run: int, **options) -> xr.Dataset:
     """The document's three layers where the orthant `left_out` is empty, with the points and the start of a run."""
-    _check("left_out", left_out, 0, ORTHANTS - 1)
+    checks.integers(0, ORTHANTS - 1, left_out=left_out)
     return _three_layers(run, left_out, shells.all_but(left_out), **options)
-
-
-def _check(name: str, value: int, least: int, most: int) -> None:
-    if not isinstance(value, int | np.integer) or not least <= value <= most:
-        raise ValueError(f"{name} must be an integer in {least}..{most}, got {value!r}")
 
 
 # Records.  A cell is verified by the untrained network and the first epoch; 635 steps magnify rounding.

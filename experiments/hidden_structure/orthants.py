@@ -16,7 +16,7 @@ from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
 from experiments.hidden_structure import folding
-from shallow import mlp
+from shallow import checks, mlp
 from shallow.book.recipes import releases_gil
 from shallow.data import orthants as shells
 from shallow.mlp import Stack
@@ -43,8 +43,7 @@ def author(run: int, depth: int, **options) -> xr.Dataset:
 
 def document(depth: int) -> tuple[int, float, float]:
     """Width, learning rate and weight decay of the document for a number of hidden layers; ValueError for others."""
-    if depth not in AUTHORS:
-        raise ValueError(f"depth must be one of {', '.join(map(str, AUTHORS))}, got {depth!r}")
+    checks.one_of(AUTHORS, depth=depth)
     return AUTHORS[depth]
 
 
@@ -90,8 +89,7 @@ def study(
     Raises:
         ValueError: for bad parameters.
     """
-    if final and epochs < SELECTION:
-        raise ValueError(f"epochs must be at least {SELECTION} for the measures of the end, got {epochs}")
+    checks.integers(SELECTION if final else 1, epochs=epochs)
     initial, fit = trained(task, start, depth, width, epochs=epochs, **optimiser)
     shown = [epoch for epoch in SHOWN if epoch <= epochs]
     losses = {
@@ -154,9 +152,7 @@ def trained(
 
 def untrained(start: int, depth: int, width: int) -> Stack:
     """The initial network of a start, a stack of one in float32."""
-    for name, value in (("depth", depth), ("width", width)):
-        if not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{name} must be a positive integer, got {value!r}")
+    checks.integers(1, depth=depth, width=width)
     rng = stream("orthants", start, "initialisation", depth, width)
     return mlp.default([rng], (shells.DIMENSION, *[width] * depth, 1))
 

@@ -15,7 +15,7 @@ import xarray as xr
 from sklearn.metrics.pairwise import rbf_kernel
 
 from experiments.hidden_structure import selection
-from shallow import mlp
+from shallow import checks, mlp
 from shallow.book.recipes import Agreement, Recipe, releases_gil
 from shallow.kernels import layered, machines
 from shallow.stats import stream
@@ -69,8 +69,7 @@ def sparse_parity(
     rng = stream("hidden structure", "parity", inputs, relevant, seed)
     parts = [draw(rng, count, inputs, relevant) for count in (train, test, held_out)]
     learnt, tested, held = parts
-    if not 2 <= points <= train:
-        raise ValueError(f"points must lie in 2..{train}, the number of training points, got {points}")
+    checks.integers(2, train, points=points)
     start = mlp.default([stream("hidden structure", "parity", "initial weights", width, seed)], (inputs, width, 1))
 
     def look(now: mlp.Stack) -> tuple[np.ndarray, float]:

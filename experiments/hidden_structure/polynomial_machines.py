@@ -18,12 +18,13 @@ import numpy as np
 import xarray as xr
 from sklearn.metrics.pairwise import rbf_kernel
 
-from experiments.hidden_structure import polynomials, selection
+from experiments.hidden_structure import interior_point, polynomials, selection
 from experiments.hidden_structure.polynomial_measures import fits
 from experiments.hidden_structure.polynomials import PATIENCE, Problem, chosen, initial, problem
+from shallow import checks
 from shallow.book.recipes import Agreement, Recipe, releases_gil
 from shallow.data import hidden_index
-from shallow.kernels import interior_point, layered, machines
+from shallow.kernels import layered, machines
 from shallow.kernels.machines import Machine
 from shallow.mlp import Stack
 from shallow.stats import stream
@@ -93,8 +94,8 @@ def compared(
     Cost: the training; some 10 systems of n equations for each tangent machine; 77 x 4 small fits of libsvm for each
     Gaussian one.
     """
-    if unknown := set(learners) - set(MACHINES):
-        raise ValueError(f"learners must be of {', '.join(MACHINES)}, got {', '.join(sorted(unknown))}")
+    for one in learners:
+        checks.one_of(MACHINES, learners=one)
     task = problem(case, degree, run, size=size)
     if same_points:
         task = task._replace(rows=task.rows | {"train": task.rows["train"][:points]})
@@ -253,8 +254,7 @@ def by_dimension(
     first = np.eye(hidden_index.DIMENSION)[0]
     rng = stream("hidden structure", "dimensions", seed)
     x, v, _ = hidden_index.gaussian(rng, points + 1000, direction=first)
-    if not 1 <= inputs <= x.shape[1]:
-        raise ValueError(f"inputs must lie in 1..{x.shape[1]}, got {inputs}")
+    checks.integers(1, x.shape[1], inputs=inputs)
     rows = {"train": np.arange(points), "test": np.arange(points, len(v))}
     fitted = Problem(x[:, :inputs], v, hidden_index.polynomial(degree)(v), rows, first[:inputs])
     choice = gaussian(fitted._replace(rows={"train": rows["train"][:tuning]}), seed, penalties, gammas, TUBE)

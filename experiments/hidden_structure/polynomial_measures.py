@@ -13,7 +13,7 @@ import xarray as xr
 
 from shallow.geometry.hidden_direction import aligned, cosines
 from shallow.mlp import Stack
-from shallow.train.schedules import MODES
+from shallow.train.ensemble import MODES
 
 COLLAPSED = 1e-6  # units of at most this share of the initial median norm have no direction
 RANGES = {"all": (-1.0, np.inf), "bulk": (-1.0, 1.0), "tail": (1.0, np.inf)}

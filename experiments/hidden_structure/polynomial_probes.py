@@ -13,6 +13,7 @@ import xarray as xr
 
 from experiments.hidden_structure import polynomials
 from experiments.hidden_structure.polynomials import COMMON, RULE, RUNS, Problem, network, problem
+from shallow import checks
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import hidden_index
 from shallow.stats import stream
@@ -55,8 +56,7 @@ def turned(run: int, degree: int, direction: str, *, size: int = hidden_index.SI
 
     The inputs of the three differ in their scale alone; v has one distribution.  Raises ValueError for another name.
     """
-    if direction not in DIRECTIONS:
-        raise ValueError(f"direction must be one of {', '.join(DIRECTIONS)}, got {direction!r}")
+    checks.one_of(DIRECTIONS, direction=direction)
     u = {
         "ones": np.ones(hidden_index.DIMENSION),
         "random": stream("hidden structure", "direction", run).standard_normal(hidden_index.DIMENSION),
@@ -78,8 +78,7 @@ def control(run: int, kind: str, *, degree: int = 8, size: int = hidden_index.SI
     "standardised": x has unit variance; "points": four times as many of them; "adam": Adam at 0.001.
     Raises ValueError for another kind.
     """
-    if kind not in CONTROLS:
-        raise ValueError(f"kind must be one of {', '.join(CONTROLS)}, got {kind!r}")
+    checks.one_of(CONTROLS, kind=kind)
     task, setting = problem("independent", degree, run, size=4 * size if kind == "points" else size), COMMON
     if kind == "standardised":
         task = task._replace(x=task.x / task.x.std())

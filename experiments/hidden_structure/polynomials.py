@@ -22,7 +22,7 @@ from shallow.geometry.hidden_direction import cosines
 from shallow.mlp import Stack
 from shallow.stats import stream
 from shallow.train import ensemble
-from shallow.train.schedules import MODES
+from shallow.train.ensemble import MODES
 
 NETWORK_SEED = 47647  # the author's, of the initial weights
 EPOCHS, PATIENCE, BATCH = 500, 50, 32

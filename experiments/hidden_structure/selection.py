@@ -2,14 +2,6 @@ r"""Choosing the weight C of the loss: errors of a kernel machine along a path o
 
 Errors come with how every single fit ended, because a path of fits that were stopped early says more about the solver
 than about C.
-
-What a machine on features calls their scaling is on the kernel:
-
-==============================  ====================================================================================
-all features times a number     K times its square, :func:`unit_trace`; the same as another C
-every point scaled to length 1  :func:`cosine`; another kernel
-standardised columns            not a function of K: from the features themselves, ``layered.jacobian``; another kernel
-==============================  ====================================================================================
 """
 
 from __future__ import annotations
@@ -19,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import KFold
 
 from shallow import checks
 from shallow.kernels.machines import Machine
@@ -30,33 +23,22 @@ Fit = Callable[[np.ndarray, np.ndarray, float], Machine]
 
 def misclassified(values: np.ndarray, y: np.ndarray) -> float:
     """Share of the labels -1 and 1 whose sign is not that of f; zero has the sign of -1, as in scikit-learn."""
-    checks.numbers(values=values, y=y)
-    values, y = _compared(np.asarray(values, dtype=float), np.asarray(y, dtype=float))
-    checks.finite(values=values, y=y)
-    return float(np.mean((values > 0) != (y > 0)))
+    checks.array(("n",), values=values, y=y)
+    return float(np.mean((np.asarray(values) > 0) != (np.asarray(y) > 0)))
 
 
 def mean_square(values: np.ndarray, y: np.ndarray) -> float:
     """Mean of (f - y)^2."""
-    values, y = _compared(values, y)
-    return float(np.mean((values - y) ** 2))
-
-
-def _compared(values: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    checks.numbers(values=values, y=y)
-    values, y = np.asarray(values), np.asarray(y)
-    if values.ndim != 1 or not values.size or values.shape != y.shape:
-        raise ValueError(f"values and y must be vectors of one length, got shapes {values.shape} and {y.shape}")
-    return values, y
+    checks.shape(("n",), values=values, y=y)
+    return float(np.mean((np.asarray(values) - np.asarray(y)) ** 2))
 
 
 def folds(rng: np.random.Generator, n: int, count: int) -> list[Split]:
     """`count` pairs of indices (fitted, held out) of n points in random order, each held out once."""
-    checks.integers(1, n=n, count=count)
-    if not 2 <= count <= n:
-        raise ValueError(f"count must lie between 2 and the number of points {n}, got {count}")
-    parts = np.array_split(rng.permutation(n), count)
-    return [(np.concatenate([*parts[:k], *parts[k + 1 :]]), parts[k]) for k in range(count)]
+    checks.integers(2, n=n)
+    checks.integers(2, n, count=count)
+    order = rng.permutation(n)
+    return [(order[inside], order[outside]) for inside, outside in KFold(count).split(order)]
 
 
 @dataclass(frozen=True)
@@ -104,14 +86,14 @@ def path(
         fit: (K, y, C) -> machine, from :mod:`shallow.kernels.machines`, with its other options bound.
         error: :func:`misclassified` or :func:`mean_square`.
     """
-    checks.numbers(kernel=kernel, y=y, penalties=penalties, splits=splits)
+    checks.shape(("n", "n"), kernel=kernel)
+    checks.shape((len(kernel),), y=y)
+    checks.array(("C",), penalties=penalties)
+    checks.positive(penalties=penalties)
+    checks.numbers(splits=splits)
+    if not len(splits):
+        raise ValueError("splits must not be empty")
     y = np.asarray(y)
-    if np.shape(kernel) != (len(y), len(y)):
-        raise ValueError(f"kernel must have shape {(len(y), len(y))} like y, got {np.shape(kernel)}")
-    if not len(penalties) or not len(splits):
-        raise ValueError(f"penalties and splits must not be empty, got {len(penalties)} and {len(splits)}")
-    if not (np.isfinite(penalties).all() and np.min(penalties) > 0):
-        raise ValueError(f"penalties must be positive and finite, got {penalties}")
     rows = []
     for inside, outside in splits:
         within, across = kernel[np.ix_(inside, inside)], kernel[np.ix_(outside, inside)]
@@ -145,14 +127,10 @@ def rbf_paths(
 
 def gamma_value(x: np.ndarray, gamma: float | str) -> float:
     """The number behind gamma: "auto" is 1/d, "scale" is 1/(d times the variance of all entries of x)."""
-    checks.numbers(x=x)
-    x = np.asarray(x)
-    if x.ndim != 2 or not x.size or x.dtype.kind not in "biuf" or not np.isfinite(x).all():
-        raise ValueError(f"x must be a finite matrix that is not empty, got {checks.given(x)}")
+    checks.array(("n", "d"), x=x)
     if gamma in ("auto", "scale"):
-        return 1 / (x.shape[1] * (x.var() if gamma == "scale" else 1.0))
-    if isinstance(gamma, str) or not (np.isfinite(gamma) and gamma > 0):
-        raise ValueError(f"gamma must be positive and finite, 'auto' or 'scale', got {gamma!r}")
+        return 1 / (np.shape(x)[1] * (np.var(x) if gamma == "scale" else 1.0))
+    checks.positive(gamma=gamma)
     return float(gamma)
 
 
@@ -162,26 +140,10 @@ def best(paths: Mapping[float | str, Path]) -> tuple[float | str, float]:
     return gamma, paths[gamma].best
 
 
-def unit_trace(kernel: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
-    """K divided by the mean of the diagonal K(x, x) of the points of the fit, shape (n,)."""
-    checks.numbers(kernel=kernel)
-    return kernel / _diagonal("diagonal", diagonal).mean()
-
-
 def cosine(kernel: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     r"""$K(x, z) / \sqrt{K(x, x) K(z, z)}$ with the diagonals of both sets of points, shapes (n,) and (n',)."""
-    checks.numbers(kernel=kernel)
-    roots = np.sqrt(_diagonal("left", left))[:, None] * np.sqrt(_diagonal("right", right))
-    if kernel.shape != roots.shape:
-        raise ValueError(f"kernel must have shape {roots.shape} like left and right, got {kernel.shape}")
-    return kernel / roots
-
-
-def _diagonal(name: str, values: np.ndarray) -> np.ndarray:
-    checks.numbers(**{name: values})
-    if np.ndim(values) != 1 or not np.isfinite(values).all() or not (np.asarray(values) > 0).all():
-        raise ValueError(
-            f"{name} must be a vector of positive finite numbers, "
-            f"got {checks.given(values, np.isfinite(values) & (np.asarray(values) > 0))}"
-        )
-    return np.asarray(values, dtype=float)
+    checks.shape(("n", "m"), kernel=kernel)
+    checks.array((len(kernel),), left=left)
+    checks.array((np.shape(kernel)[1],), right=right)
+    checks.positive(left=left, right=right)
+    return kernel / (np.sqrt(left)[:, None] * np.sqrt(right))

@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 
 from experiments.hidden_structure.polynomials import BATCH, Problem, Setting, chosen, initial, problem
+from shallow import checks
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import hidden_index
 from shallow.geometry.hidden_direction import aligned, cosines
@@ -58,11 +59,9 @@ def stepwise(
     case, _, degree = task.partition(" ")
     if not degree.isdigit():
         raise ValueError(f"task must be a case and a degree, as {TASKS[0]!r}, got {task!r}")
-    if not (np.isfinite(scale) and scale > 0):
-        raise ValueError(f"scale must be positive and finite, got {scale}")
+    checks.positive(scale=scale)
     whole, setting = problem(case, int(degree), run, size=size), chosen(case, int(degree), None, None, None)
-    if not 2 <= points <= len(whole.rows["train"]):
-        raise ValueError(f"points must lie in 2..{len(whole.rows['train'])}, got {points}")
+    checks.integers(2, len(whole.rows["train"]), points=points)
     start = initial(case, whole.x.shape[1], setting.width, run)
     start = Stack((scale * start.parameters).astype(np.float32), start.widths)
     per_epoch = -(-len(whole.rows["train"]) // BATCH)

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 import xarray as xr
-from scipy import linalg
 
-from shallow import mlp
+from shallow import checks, mlp
 from shallow.data import hidden_index, orthants
 from shallow.kernels import layered
-from shallow.kernels.ridge import RidgePath
+from shallow.kernels.ridge import RidgePath, solve
 from shallow.stats import stream
 
 NETWORKS = {"100-32-1": (100, 32, 1), "7-16-16-16-1": (7, 16, 16, 16, 1)}
@@ -39,16 +38,15 @@ def same_learner(seed: int, shape: str, *, points: int = 200, new: int = 100, dr
     Raises:
         ValueError: for an unknown shape.
     """
-    if shape not in NETWORKS:
-        raise ValueError(f"shape must be one of {', '.join(NETWORKS)}, got {shape!r}")
+    checks.one_of(NETWORKS, shape=shape)
     widths = NETWORKS[shape]
     network = mlp.default([stream("tangent identity", shape, seed)], widths, dtype=np.float64).network(0)
     x, y = _data(seed, widths[0], points + new)
     automatic, closed = _gradients(*network, x), layered.jacobian(*network, x)
     kernel = layered.ntk(*network, x)
     features = automatic[:, dropped:]
-    penalised = features[:points].T @ features[:points] + RIDGE * np.eye(features.shape[1])
-    linear = features[points:] @ linalg.solve(penalised, features[:points].T @ y[:points], assume_a="pos")
+    inside = features[:points]
+    linear = features[points:] @ solve(inside.T @ inside, inside.T @ y[:points], RIDGE)
     path = RidgePath(kernel[:points, :points], y[:points])
     by_kernel = path.values(kernel[points:, :points], np.array([RIDGE]))[:, 0]
     eigenvalues = np.linalg.eigvalsh(kernel)

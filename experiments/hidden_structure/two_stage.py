@@ -20,15 +20,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
-from scipy import linalg
 
 from experiments.hidden_structure.polynomial_measures import directions
 from experiments.hidden_structure.polynomials import BATCH, COMMON, EPOCHS, PATIENCE, Problem, problem
-from shallow import mlp
+from shallow import checks, mlp
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import hidden_index
 from shallow.geometry.hidden_direction import aligned, cosines, push
 from shallow.kernels import layered
+from shallow.kernels.ridge import solve
 from shallow.mlp import Network
 from shallow.stats import stream
 from shallow.train import ensemble
@@ -44,8 +44,7 @@ STARTS = ("half-antisymmetric", "paired", "default")
 
 def noisy(task: Problem, run: int, noise: float) -> np.ndarray:
     r"""Labels plus $\pm$ `noise` times their standard deviation on the training points, of random sign; (n,)."""
-    if not (np.isfinite(noise) and noise >= 0):
-        raise ValueError(f"noise must be finite and not negative, got {noise}")
+    checks.not_negative(noise=noise)
     signs = stream("hidden structure", "label noise", run).choice([-1.0, 1.0], len(task.y))
     return task.y + noise * task.y[task.rows["train"]].std() * signs
 
@@ -82,7 +81,7 @@ def two_stage(
         raise ValueError(f"width must be even and positive, got {width!r}")
     tasks = [problem("independent", degree, run, size=size) for degree in degrees]
     first = tasks[0]
-    _check_points(points, first)
+    checks.integers(2, len(first.rows["train"]), points=points)
     x = first.x / hidden_index.draw("independent", run, size=size).scale
     rows = first.rows
     rng = stream("hidden structure", "two stages", width, run)
@@ -156,7 +155,7 @@ def read_out(
         gram, pull = features.T @ features, features.T @ y[train]
         scale = np.trace(gram)
         for penalty in PENALTIES:
-            a = linalg.solve(gram + penalty * scale * np.eye(len(b)), pull, assume_a="pos")
+            a = solve(gram, pull, penalty * scale)
             error = np.mean((checked @ a - y[validation]) ** 2)
             if error < best[0]:
                 best = (error, size, penalty, a)
@@ -185,9 +184,7 @@ def ridge(
     across = layered.ntk(*network, x[np.concatenate([validation, test])], x[fitted]) / unit
     best, errors = np.empty((len(test), targets.shape[1])), np.full(targets.shape[1], np.inf)
     for penalty in PENALTIES:
-        system = kernel.copy()
-        system.flat[:: len(fitted) + 1] += penalty * len(fitted)
-        solved = across @ linalg.solve(system, targets[fitted], assume_a="pos", overwrite_a=True, check_finite=False)
+        solved = across @ solve(kernel, targets[fitted], penalty * len(fitted))
         error = np.mean((solved[: len(validation)] - targets[validation]) ** 2, axis=0)
         better = error < errors
         best[:, better], errors[better] = solved[len(validation) :, better], error[better]
@@ -225,13 +222,12 @@ def regular(
 
     Cost: 0.03 s per epoch of 8,000 points, and 2 s for each machine.
     """
-    if start not in STARTS:
-        raise ValueError(f"start must be one of {', '.join(STARTS)}, got {start!r}")
+    checks.one_of(STARTS, start=start)
     task = problem("independent", degree, run, size=size)
     count = len(task.rows["train"]) if train is None else train
     rows = task.rows | {"train": task.rows["train"][:count]}
     task = task._replace(rows=rows)
-    _check_points(points, task)
+    checks.integers(2, count, points=points)
     y = noisy(task, run, noise)
     rng = stream("hidden structure", "ingredients", "initial weights", run)
     drawn = mlp.default([rng], (task.x.shape[1], COMMON.width, 1))
@@ -270,12 +266,6 @@ def _scores(prediction: np.ndarray, task: Problem) -> tuple[float, float]:
     v, y = (values[task.rows["test"]] for values in (task.v, task.y))
     squares, bulk = (prediction - y) ** 2, np.abs(v) <= 1
     return float(squares.mean() / task.y[task.rows["train"]].var()), float(1 - squares[bulk].mean() / y[bulk].var())
-
-
-def _check_points(points: int, task: Problem) -> None:
-    most = len(task.rows["train"])
-    if not isinstance(points, int | np.integer) or not 2 <= points <= most:
-        raise ValueError(f"points must be an integer in 2..{most}, the number of training points, got {points!r}")
 
 
 def _regular(axes: Mapping[str, Sequence[object]], about: str, **fixed: object) -> Recipe:

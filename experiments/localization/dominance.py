@@ -71,11 +71,9 @@ def variance_ratio(W: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.n
     Returns:
         Ratios of shape (...), of the covariances in use; what (9) knows if the data are Gaussian.
     """
-    checks.numbers(W=W)
     first, second = _check_spectra(first, second)
+    checks.array((..., *first.shape), W=W)
     W = np.asarray(W, dtype=np.float64)
-    if W.shape[W.ndim - first.ndim :] != first.shape or not np.isfinite(W).all():
-        raise ValueError(f"W must be finite with last axes {first.shape}, got {checks.given(W)}")
     axes = tuple(range(-first.ndim, 0))
     power = np.abs(fft.fftn(W, axes=axes)) ** 2
     if not power.any(axis=axes).all():
@@ -100,8 +98,7 @@ def extremes(first: np.ndarray, second: np.ndarray, *, cut: float = CUT) -> Extr
         cut: modes count where both spectra exceed this part of their largest value; elsewhere the ratio is rounding.
     """
     first, second = _check_spectra(first, second)
-    if not 0 < cut < 1:
-        raise ValueError(f"cut must lie in (0, 1), got {cut}")
+    checks.within("(0, 1)", cut=cut)
     kept = ((first > cut * first.max()) & (second > cut * second.max())).ravel()
     kept &= np.arange(first.size) <= opposite(first.shape)
     if not kept.any():
@@ -121,13 +118,12 @@ def gabors(n: int, widths: np.ndarray, carriers: np.ndarray) -> np.ndarray:
         widths: a > 0 in pixels; `inf` gives cosines, with k = 0 the constant.
         carriers: $k \ge 0$ in cycles per ring; 0 gives bumps.
     """
-    checks.numbers(widths=widths, carriers=carriers)
     d = ring_distance(n)
+    checks.shape((None,), widths=widths)
+    checks.shape((None,), carriers=carriers)
+    checks.within("(0, inf]", widths=widths)
+    checks.within(f"[0, {n / 2}]", carriers=carriers)
     a, k = np.asarray(widths, dtype=float), np.asarray(carriers, dtype=float)
-    if a.ndim != 1 or not (a > 0).all():
-        raise ValueError(f"widths must be a vector of positive numbers, got {widths}")
-    if k.ndim != 1 or not ((k >= 0) & (k <= n / 2)).all():
-        raise ValueError(f"carriers must be a vector in [0, {n / 2}], got {carriers}")
     a, k = a[:, None, None], k[:, None]
     fields = np.cos(2 * np.pi * k * d / n) * np.exp(-((d / a) ** 2))
     return fields / np.linalg.norm(fields, axis=-1, keepdims=True)
@@ -191,11 +187,9 @@ def outcomes_on_average(
     Cost: 2 F N log N operations for the correlations by FFT and 2 F B N complementary error functions per pair of N
     pixels, 14 ns each in all: 50 s for 175 filters, 12 biases and 20,000 pairs of 40.
     """
-    checks.numbers(biases=biases)
     W = _check_filters(W, first, second, pairs)
+    checks.array((None,) if np.ndim(biases) == 1 else (len(W), None), biases=biases)
     biases = np.asarray(biases, dtype=np.float64)
-    if biases.ndim not in (1, 2) or not np.isfinite(biases).all() or (biases.ndim == 2 and len(biases) != len(W)):
-        raise ValueError(f"biases must be finite of shape (B,) or ({len(W)}, B), got {checks.given(biases)}")
     biases = np.broadcast_to(biases, (len(W), biases.shape[-1]))
     axes = tuple(range(1, W.ndim))
     filters = fft.rfftn(W, axes=axes).conj()
@@ -264,14 +258,13 @@ def tuned_on_average(
 
     Cost: that of :func:`outcomes_on_average` for F S filters, B biases and the first number of pairs.
     """
-    checks.numbers(scales=scales, biases=biases, pairs=pairs)
+    checks.numbers(pairs=pairs)
+    checks.array(("S",), scales=scales)
+    checks.positive(scales=scales)
+    checks.array(("B",), biases=biases)
     to_select, to_evaluate = pairs
     W = _check_filters(W, first, second, to_select)
     scales, biases = np.asarray(scales, dtype=np.float64), np.asarray(biases, dtype=np.float64)
-    if scales.ndim != 1 or not len(scales) or not (np.isfinite(scales) & (scales > 0)).all():
-        raise ValueError(f"scales must be a vector of positive finite numbers, got {scales}")
-    if biases.ndim != 1 or not len(biases):
-        raise ValueError(f"biases must be a vector, got shape {biases.shape}")
     scaled = (W[:, None] * scales.reshape(-1, *[1] * (W.ndim - 1))).reshape(-1, *W.shape[1:])
     values = probability(outcomes_on_average(select, first, second, scaled, biases, to_select)).value
     values = values.reshape(len(W), -1)
@@ -306,26 +299,16 @@ def _moved(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
     return x[tuple(index)]
 
 
-# Bad input.
-
-
 def _check_spectra(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    checks.numbers(first=first, second=second)
+    checks.array(("n",) if np.ndim(first) == 1 else ("n", "m"), first=first, second=second)
     first, second = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if first.shape != second.shape or first.ndim not in (1, 2) or not np.isfinite([first, second]).all():
-        raise ValueError(
-            "first and second must be finite spectra of one shape, "
-            f"got {checks.given(first)} and {checks.given(second)}"
-        )
     return first, second
 
 
 def _check_filters(W: np.ndarray, first: Process, second: Process, pairs: int) -> np.ndarray:
-    checks.numbers(W=W)
-    W = np.asarray(W, dtype=np.float64)
     if first.shape != second.shape:
         raise ValueError(f"second must have the shape of first, {first.shape}, got {second.shape}")
-    if W.shape[1:] != first.shape or not len(W) or not np.isfinite(W).all():
-        raise ValueError(f"W must be finite filters of shape (F, *{first.shape}), got {checks.given(W)}")
+    checks.array(("F", *first.shape), W=W)
     checks.integers(1, pairs=pairs)
+    W = np.asarray(W, dtype=np.float64)
     return W

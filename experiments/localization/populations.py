@@ -50,19 +50,16 @@ class Balance(NamedTuple):
 
 def population(b: np.ndarray, dead_zone: float = DEAD_ZONE) -> np.ndarray:
     """-1 or +1, the sign of each bias, and 0 inside the dead zone; integers of the shape of b."""
-    checks.numbers(b=b)
-    b = np.asarray(b, dtype=np.float64)
     checks.finite(b=b)
-    if not dead_zone >= 0:
-        raise ValueError(f"dead_zone must not be negative, got {dead_zone}")
+    checks.within("[0, inf]", dead_zone=dead_zone)
+    b = np.asarray(b, dtype=np.float64)
     return np.where(np.abs(b) > dead_zone, np.sign(b), 0).astype(int)
 
 
 def balance(b: np.ndarray, dead_zone: float = DEAD_ZONE) -> Balance:
     """Sizes of the populations of networks with biases of shape (..., K), K >= 1."""
+    checks.array((..., "K"), b=b)
     signs = population(b, dead_zone)
-    if signs.ndim < 1 or not signs.shape[-1]:
-        raise ValueError(f"b must have shape (..., K) with neurons, got {signs.shape}")
     return Balance(*((signs == sign).sum(axis=-1) for sign in (-1, 0, 1)))
 
 
@@ -71,10 +68,10 @@ def order(W: np.ndarray, b: np.ndarray, dead_zone: float = DEAD_ZONE) -> np.ndar
 
     Neurons without a centre come last in their population.
     """
+    checks.array((None, "n"), W=W)
+    checks.array((len(W),), b=b)
     W, _ = checked(W)
     signs = population(b, dead_zone)
-    if W.ndim != 2 or signs.shape != W.shape[:1]:
-        raise ValueError(f"W and b must have shapes (K, n) and (K,), got {W.shape} and {signs.shape}")
     return np.lexsort((centre(W).position, signs))
 
 
@@ -149,7 +146,9 @@ def aligned(W: np.ndarray, dimension: int = 1) -> np.ndarray:
 
 def largest_gap(positions: np.ndarray, n: int) -> float:
     """Longest arc of a ring of length n, in pixels, without any of the positions (m,); n for fewer than two."""
-    positions = np.sort(_positions(positions, n))
+    checks.array((None,), positions=positions)
+    checks.positive(n=n)
+    positions = np.sort(np.asarray(positions, dtype=np.float64) % n)
     return float(np.diff(positions, append=positions[:1] + n).max(initial=0)) if len(positions) else float(n)
 
 
@@ -160,21 +159,11 @@ def rayleigh(positions: np.ndarray, n: int) -> float:
     $p = \exp(\sqrt{1 + 4m + 4(m^2 - R^2)} - 1 - 2m)$, right to .002 for m >= 10 (Zar, "Biostatistical analysis",
     equation 27.4).
     """
-    positions = _positions(positions, n)
-    m = len(positions)
-    if not m:
-        raise ValueError("positions must not be empty")
-    resultant = abs(np.exp(2j * np.pi * positions / n).sum())
-    return float(min(np.exp(np.sqrt(1 + 4 * m + 4 * (m**2 - resultant**2)) - (1 + 2 * m)), 1.0))
-
-
-def _positions(positions: np.ndarray, n: int) -> np.ndarray:
-    checks.numbers(positions=positions)
-    positions = np.asarray(positions, dtype=np.float64)
-    if positions.ndim != 1 or not np.isfinite(positions).all():
-        raise ValueError(f"positions must be a finite vector, got {checks.given(positions)}")
+    checks.array(("m",), positions=positions)
     checks.positive(n=n)
-    return positions % n
+    positions = np.asarray(positions, dtype=np.float64) % n
+    m, resultant = len(positions), abs(np.exp(2j * np.pi * positions / n).sum())
+    return float(min(np.exp(np.sqrt(1 + 4 * m + 4 * (m**2 - resultant**2)) - (1 + 2 * m)), 1.0))
 
 
 def _pair(U: np.ndarray, V: np.ndarray | None, dimension: int) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:

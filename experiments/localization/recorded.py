@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from experiments.localization import arrangements, filters, first_steps, shaping, variants
+from experiments.localization import arrangements, descent_and_flow, filters, networks, shaping
 from shallow.book.recipes import Recipe
 
-MODULES = (variants, arrangements, first_steps, filters, shaping)
+MODULES = (networks, arrangements, descent_and_flow, filters, shaping)
 RECORDS: dict[str, Recipe] = {name: recipe for module in MODULES for name, recipe in module.RECORDS.items()}

@@ -14,6 +14,7 @@ from scipy import optimize
 
 from experiments.localization import networks
 from experiments.localization.dominance import gabors
+from shallow import checks
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.committee import Committee
 from shallow.data import nlgp
@@ -122,8 +123,7 @@ def split(
 def planted(begin: str, seed: int, width: float = 2.0, bias: float = -2.0) -> Committee:
     """Forty fields of norm 1, one for each place: "bumps" of that width with signs in turn, "waves" of 0, 1 or 2
     cycles, or "random" ones, which alone have biases 0."""
-    if begin not in BEGINNINGS:
-        raise ValueError(f"begin must be one of {', '.join(BEGINNINGS)}, got {begin!r}")
+    checks.one_of(BEGINNINGS, begin=begin)
     if begin == "random":
         return networks.starts([seed])
     places = np.arange(networks.N)

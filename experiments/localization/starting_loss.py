@@ -24,7 +24,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import integrate, special
 
 from shallow import checks
 from shallow.data.nlgp import arcsine_law
@@ -52,40 +51,16 @@ def averaged(activation: str, first: np.ndarray, second: np.ndarray, *, neurons:
 
     Cost: O(m + m').
     """
-    first, second = (_checked_norms(name, values) for name, values in (("first", first), ("second", second)))
-    _check(activation, neurons, variance)
+    checks.one_of(ACTIVATIONS, activation=activation)
+    checks.integers(1, neurons=neurons)
+    checks.not_negative(first=first, second=second, variance=variance)
+    first, second = (np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in (first, second))
+    checks.shape(("m",), first=first)
+    checks.shape(("m",), second=second)
     constant, terms = (2.0, _erf_terms) if activation == "erf" else (1.0, _relu_terms)
     parts = terms(variance * first, variance * second, neurons)
     error = np.sqrt(sum(part.var() / part.size for part in parts))
     return Estimate(float(constant + sum(part.mean() for part in parts)) / 4, float(error) / 4)
-
-
-def averaged_gaussian(
-    activation: str, first: np.ndarray, second: np.ndarray, *, neurons: int, variance: float
-) -> float:
-    r"""The same for Gaussian data (gain 0), with no sampling: $|X|^2 = \sum_k \lambda_k z_k^2$.
-
-    With $L(t) = \mathbb E\,e^{-t|X|^2} = \prod_k (1 + 2\lambda_k t)^{-1/2}$ and Dawson's function D
-
-    .. math:: \mathbb E|X| = \frac{1}{\sqrt\pi} \int_0^\infty \frac{1 - L(x^2)}{x^2}\,dx , \qquad
-              \mathbb E \arcsin\frac{u}{1 + u}
-              = \frac{4}{\sqrt\pi} \int_0^\infty \bigl(1 - L(2 s^2 x^2)\bigr)\, e^{-x^2}\, \frac{D(x)}{x}\,dx ,
-
-    the second since $(1 + u)^{-1}(1 + 2u)^{-1/2}$, the derivative of the arcsine, is the Laplace transform of
-    $\frac{2}{\sqrt\pi} e^{-t/2} D(\sqrt{t/2})$.  For unit variance $\mathbb E|X|$ is about
-    $\sqrt n\,(1 - \operatorname{tr}\Sigma^2/(4 n^2))$.
-
-    Args:
-        first, second: eigenvalues of the covariances of the classes 1 and 0, not negative but for rounding.
-
-    Cost: a quadrature per class, about a millisecond.
-    """
-    first, second = (_checked_eigenvalues(name, values) for name, values in (("first", first), ("second", second)))
-    _check(activation, neurons, variance)
-    if activation == "erf":
-        return (2 + 2 / np.pi / neurons * sum(_mean_arcsine(variance * values) for values in (first, second))) / 4
-    squares = variance * (first.sum() + second.sum()) * _relu_square(neurons)
-    return float(1 - np.sqrt(2 / np.pi) * _mean_norm(variance * first) + squares) / 4
 
 
 def of_network(activation: str, W: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
@@ -101,14 +76,10 @@ def of_network(activation: str, W: np.ndarray, first: np.ndarray, second: np.nda
 
     Cost: O(K n^2 + K^2 n).
     """
-    checks.numbers(W=W, first=first, second=second)
+    checks.one_of(ACTIVATIONS, activation=activation)
+    checks.array(("K", "n"), W=W)
+    checks.array((np.shape(W)[1],) * 2, first=first, second=second)
     W, first, second = (np.asarray(values, dtype=np.float64) for values in (W, first, second))
-    if W.ndim != 2 or not W.size or not np.isfinite(W).all():
-        raise ValueError(f"W must be a finite matrix (K, n), got {checks.given(W)}")
-    for name, covariance in (("first", first), ("second", second)):
-        if covariance.shape != 2 * W.shape[1:]:
-            raise ValueError(f"{name} must be a covariance of shape {2 * W.shape[1:]}, got {covariance.shape}")
-    _check(activation, len(W), 0.0)
     products = [W @ covariance @ W.T for covariance in (first, second)]
     variances = [np.maximum(np.diagonal(product), 0) for product in products]
     pairs = [(v[:, None], c, v) for v, c in zip(variances, products)]
@@ -123,59 +94,5 @@ def _erf_terms(first: np.ndarray, second: np.ndarray, neurons: int) -> list[np.n
 
 
 def _relu_terms(first: np.ndarray, second: np.ndarray, neurons: int) -> list[np.ndarray]:
-    square = _relu_square(neurons)
+    square = (1 / neurons + (1 - 1 / neurons) / np.pi) / 2  # E relu-output squared, over u
     return [square * first - np.sqrt(2 / np.pi * first), square * second]
-
-
-def _relu_square(neurons: int) -> float:
-    """E relu-output squared, over u."""
-    return (1 / neurons + (1 - 1 / neurons) / np.pi) / 2
-
-
-def _mean_norm(eigenvalues: np.ndarray) -> float:
-    scale = eigenvalues.sum() ** 0.5
-    if not scale:
-        return 0.0
-    ratios = eigenvalues / scale**2
-    value, _ = integrate.quad(
-        lambda x: -np.expm1(_log_laplace(ratios, x * x)) / x**2, 0, np.inf, epsabs=0, epsrel=1e-11
-    )
-    return scale * value / np.pi**0.5
-
-
-def _mean_arcsine(eigenvalues: np.ndarray) -> float:
-    def integrand(x: float) -> float:
-        return -np.expm1(_log_laplace(eigenvalues, 2 * x * x)) * np.exp(-x * x) * special.dawsn(x) / x
-
-    return 4 / np.pi**0.5 * integrate.quad(integrand, 0, np.inf, epsabs=0, epsrel=1e-11)[0]
-
-
-def _log_laplace(eigenvalues: np.ndarray, t: float) -> float:
-    return -0.5 * np.log1p(2 * t * eigenvalues).sum()
-
-
-def _check(activation: str, neurons: int, variance: float) -> None:
-    if activation not in ACTIVATIONS:
-        raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {activation!r}")
-    checks.integers(1, neurons=neurons)
-    if not (np.isfinite(variance) and variance >= 0):
-        raise ValueError(f"variance must be finite and not negative, got {variance}")
-
-
-def _checked_norms(name: str, values: np.ndarray) -> np.ndarray:
-    checks.numbers(**{name: values})
-    values = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values >= 0)).all():
-        raise ValueError(
-            f"{name} must be squared norms, finite and not negative, "
-            f"got {checks.given(values, np.isfinite(values) & (values >= 0))}"
-        )
-    return values
-
-
-def _checked_eigenvalues(name: str, values: np.ndarray) -> np.ndarray:
-    checks.numbers(**{name: values})
-    values = np.ravel(np.asarray(values, dtype=np.float64))
-    if not values.size or not np.isfinite(values).all() or values.min() < -1e-6 * values.max():
-        raise ValueError(f"{name} must be eigenvalues of a covariance, finite and not negative, got {values}")
-    return np.maximum(values, 0)

@@ -1,7 +1,7 @@
 r"""A limit of training taken apart: which neurons make it, and what it has beyond two ReLU units.
 
 Training from small weights on labels $y = \langle\beta^*, x\rangle + \eta$ is stopped at two early moments, the end of
-early alignment (:func:`runs.early_step`), and the first time at which the train loss is within a tenth of that of
+early alignment (:func:`transition.early_step`), and the first time at which the train loss is within a tenth of that of
 least squares, when the linear estimator has been *learnt*.  Neurons are tagged at
 either moment and followed.  Eight settings tell apart what might keep the limit from being two ReLU units: the start,
 inputs near the hyperplane orthogonal to $\beta^*$, and the noise of the batches.
@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from experiments.simplicity_bias import clusters, gaussian_loss, runs, two_fits
-from shallow import nets
+from experiments.simplicity_bias import clusters, gaussian_loss, transition, two_fits
+from shallow import checks, nets
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import teachers
 from shallow.geometry import alignment
@@ -74,11 +74,10 @@ def anatomy(seed: int, *, setting: str, n: int, times: Sequence[float], width: i
     And once: ols_train, ols_excess, halves_train, halves_excess; by moment unaligned (share of the neurons),
     moment_time, and number_then (also by tolerance).
     """
-    if setting not in SETTINGS:
-        raise ValueError(f"setting must be one of {', '.join(SETTINGS)}, got {setting!r}")
+    checks.one_of(SETTINGS, setting=setting)
     chosen, teacher = SETTINGS[setting], teachers.first_axis(d)
     sample, fresh = _data(seed, n, d, margin=chosen.margin)
-    deviation, rng = runs.deviation(width), stream("anatomy", "start", seed, width, d)
+    deviation, rng = transition.deviation(width), stream("anatomy", "start", seed, width, d)
     if chosen.start == "gaussian":
         network = nets.small(rng, width, d, deviation)
     else:
@@ -92,7 +91,7 @@ def anatomy(seed: int, *, setting: str, n: int, times: Sequence[float], width: i
     losses = {
         f"{name}_{kind}": of(fit)
         for name, fit in references.items()
-        for kind, of in (("train", lambda fit: runs.train_loss(fit, sample)), ("excess", excess))
+        for kind, of in (("train", lambda fit: transition.train_loss(fit, sample)), ("excess", excess))
     }
     run = _Flow(sample, network, chosen, rng)
     moments = _moments(run, deviation, 1.1 * losses["ols_train"])
@@ -120,7 +119,7 @@ def anatomy(seed: int, *, setting: str, n: int, times: Sequence[float], width: i
 def _data(seed: int, n: int, d: int, *, margin: bool) -> tuple[teachers.Sample, np.ndarray | None]:
     """The sample, the same for all settings of one input law, and fresh inputs where Gaussian formulas do not hold."""
     if not margin:
-        return runs.drawn(seed, n, d=d)[1], None
+        return transition.drawn(seed, n, d=d)[1], None
     rng = stream("anatomy", "data", seed, n, d)
     draws = [teachers.with_margin(rng, size, d, MARGIN, whiten=True) for size in (n, 50_000)]
     return teachers.labelled(rng, teachers.first_axis(d), draws[0]), draws[1]
@@ -145,13 +144,13 @@ class _Flow:
 
 def _moments(run: _Flow, deviation: float, enough: float) -> dict[str, tuple[TwoLayer, float]]:
     """Network and time at the end of early alignment, and when the loss is first below `enough` (whole times)."""
-    tau = 2 * run.rate * runs.early_step(run.sample, deviation, run.rate)
+    tau = 2 * run.rate * transition.early_step(run.sample, deviation, run.rate)
     run.proceed(tau)
     found = {"aligned": (run.network, tau)}
     time = np.ceil(tau)
     while True:
         run.proceed(time)
-        if runs.train_loss(run.network, run.sample) < enough:
+        if transition.train_loss(run.network, run.sample) < enough:
             return found | {"learnt": (run.network, time)}
         if time > 100 * tau:
             raise RuntimeError(f"the linear estimator was not learnt up to the time {time}")
@@ -180,7 +179,7 @@ def _measures(
         [_mean(without_neurons(network, sample, tag)) for tag in chosen.values()] for chosen in (tags, random)
     )
     return xr.Dataset({
-        "train": runs.train_loss(network, sample),
+        "train": transition.train_loss(network, sample),
         "mass": mass.sum(),
         "outside": mass[np.abs(network.W[:, 0]) < MAIN * norms].sum() / mass.sum(),
         "number": ("tolerance", [float(groups.number()) for groups in now]),

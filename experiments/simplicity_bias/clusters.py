@@ -59,15 +59,10 @@ class Clusters:
 
 def number_for(weights: np.ndarray, share: float = 0.99) -> int:
     """The least number of the non-negative weights (K,) whose sum is at least this share of the whole."""
-    checks.numbers(weights=weights)
-    if not 0 < share <= 1:
-        raise ValueError(f"share must lie in (0, 1], got {share}")
+    checks.shape((None,), weights=weights)
+    checks.not_negative(weights=weights)
+    checks.within("(0, 1]", share=share)
     weights = np.asarray(weights, dtype=float)
-    if weights.ndim != 1 or not (np.isfinite(weights) & (weights >= 0)).all():
-        raise ValueError(
-            "weights must be a vector of finite numbers, not negative, "
-            f"got {checks.given(weights, np.isfinite(weights) & (weights >= 0))}"
-        )
     cumulated = np.cumsum(np.sort(weights)[::-1])
     return int(np.sum(cumulated < share * cumulated[-1] * (1 - 1e-12))) + 1 if len(weights) else 0
 
@@ -82,8 +77,7 @@ def find(network: TwoLayer, tolerance: float = TOLERANCE) -> Clusters:
     """
     if network.b.any():
         raise ValueError(f"network must have no biases, got values up to {np.abs(network.b).max()}")
-    if not 1e-6 <= tolerance < np.pi / 2:  # cosines do not resolve smaller angles
-        raise ValueError(f"tolerance must lie in [1e-6, pi/2), got {tolerance}")
+    checks.within("[1e-6, 1.57]", tolerance=tolerance)  # cosines do not resolve smaller angles
     norms = np.linalg.norm(network.W, axis=1)
     mass = np.abs(network.v) * norms
     labels, masses, centres = np.full(network.width, -1), [], []
@@ -107,20 +101,11 @@ def purity(groups: np.ndarray, others: np.ndarray, mass: np.ndarray) -> float:
             clusters split, with the two exchanged when clusters merge.
         mass: weight of each neuron, shape (m,): the late masses, or ones.
     """
-    checks.numbers(groups=groups, others=others, mass=mass)
+    checks.array(("m",), groups=groups, others=others, mass=mass)
+    checks.not_negative(mass=mass)
     groups, others, mass = np.asarray(groups), np.asarray(others), np.asarray(mass, dtype=float)
-    if not groups.shape == others.shape == mass.shape or groups.ndim != 1:
-        raise ValueError(
-            f"groups, others and mass must be vectors of one length, got {groups.shape}, {others.shape}, {mass.shape}"
-        )
-    for name, labels in (("groups", groups), ("others", others)):
-        if labels.dtype.kind not in "iubf" or not np.isfinite(labels).all():
-            raise ValueError(f"{name} must be numbers of groups, got {labels.dtype}")
-    if not (np.isfinite(mass).all() and (mass >= 0).all() and mass.any()):
-        raise ValueError(
-            "mass must be finite, not negative and not all zero, "
-            f"got {checks.given(mass, np.isfinite(mass) & (mass >= 0) & mass.any())}"
-        )
+    if not mass.any():
+        raise ValueError(f"mass must not be zero everywhere, got {checks.given(mass)}")
     pairs, place = np.unique(np.stack([groups, others]), axis=1, return_inverse=True)
     shared = np.bincount(place, mass)
     first = np.flatnonzero(np.diff(pairs[0], prepend=pairs[0, 0] - 1))  # pairs are sorted by group

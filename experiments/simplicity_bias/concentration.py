@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from experiments.simplicity_bias import deviation, gaussian_loss
-from shallow import stats
+from shallow import checks, stats
 from shallow.book.recipes import Recipe
 from shallow.data import teachers
 from shallow.geometry import alignment
@@ -22,8 +22,7 @@ LENGTHS = (50, 100, 300, 1000, 3000)
 
 def teacher(kind: str, d: int) -> TwoLayer:
     r"""The linear teacher $e_1$, or the one draw of five ReLU units that all experiments of this dimension share."""
-    if kind not in ("linear", "relu"):
-        raise ValueError(f"kind must be 'linear' or 'relu', got {kind!r}")
+    checks.one_of(("linear", "relu"), kind=kind)
     return teachers.first_axis(d) if kind == "linear" else teachers.relu(stats.stream("five units", d), 5, d)
 
 

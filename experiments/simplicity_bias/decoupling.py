@@ -1,4 +1,4 @@
-r"""Along a run of Theorem 2: balancedness, the two decoupled systems, cones that are never left, and waiting.
+"""Along a run of Theorem 2: balancedness, the two decoupled systems, cones that are never left, and waiting.
 
 Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Sections 4.1
 and 4.2, Lemmas 2 and 4 and equation (23).

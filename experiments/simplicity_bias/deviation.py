@@ -202,10 +202,5 @@ def _checked(population: np.ndarray | TwoLayer, d: int) -> np.ndarray | TwoLayer
         if population.W.shape[1] != d:
             raise ValueError(f"population must have {d} inputs as x, got a teacher with {population.W.shape[1]}")
         return population
-    checks.numbers(population=population)
-    population = np.asarray(population, dtype=np.float64)
-    if population.shape != (d,) or not np.isfinite(population).all():
-        raise ValueError(
-            f"population must be a finite vector of shape ({d},) or a teacher, got {checks.given(population)}"
-        )
-    return population
+    checks.array((d,), population=population)
+    return np.asarray(population, dtype=np.float64)

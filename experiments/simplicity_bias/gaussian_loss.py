@@ -40,7 +40,6 @@ def _series(z: np.ndarray) -> np.ndarray:
 
 #: Coefficients of (2/pi) P in powers of y = 4z - 1 in [-1, 1].
 _POLYNOMIAL = chebyshev.cheb2poly(chebyshev.chebinterpolate(lambda y: 2 / np.pi * _series((y + 1) / 4), _DEGREE))
-
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
 
 

@@ -1,4 +1,4 @@
-r"""Least squares on the two half samples, without any network: excess risks against one fit, and covariances.
+"""Least squares on the two half samples, without any network: excess risks against one fit, and covariances.
 
 Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Section 5 and
 equation (37).

@@ -14,15 +14,17 @@ from dataclasses import dataclass
 
 import numba
 import numpy as np
+import xarray as xr
 from scipy import optimize
 
-from shallow import checks
+from shallow import checks, stats
+from shallow.book.recipes import Recipe
+from shallow.data import teachers
 from shallow.geometry import alignment
 from shallow.nets import TwoLayer
 from shallow.representation import short
 
 compiled = numba.njit(cache=True, nogil=True)
-
 #: Two solutions closer than this are one.
 SAME = 1e-5
 #: A vector D shorter than this part of the teacher's size is zero.
@@ -94,15 +96,11 @@ def newton(teacher: TwoLayer, starts: np.ndarray) -> Solutions:
 
     Cost: about 20 steps of O(k d^2 + d^3) per start, 2 to 10 microseconds each start for d <= 5 and k <= 8.
     """
-    checks.numbers(starts=starts)
     _check(teacher)
+    checks.array(("s", teacher.W.shape[1]), starts=starts)
     starts = np.ascontiguousarray(starts, dtype=np.float64)
-    whole = starts.ndim == 2 and starts.shape[1] == teacher.W.shape[1] and np.isfinite(starts).all()
-    if not whole or not np.linalg.norm(starts, axis=1).all():
-        raise ValueError(
-            f"starts must be finite rows of length {teacher.W.shape[1]}, not zero, "
-            f"got {checks.given(starts, np.isfinite(starts) & starts.any(axis=-1, keepdims=True))}"
-        )
+    if not starts.any(axis=1).all():
+        raise ValueError(f"starts must have no row of zeros, got {checks.given(starts)}")
     return _described(teacher, _newton(starts, *_polar(teacher)))
 
 
@@ -229,3 +227,28 @@ def _newton(starts: np.ndarray, units: np.ndarray, weights: np.ndarray) -> np.nd
             w = w + step * min(1.0, 0.5 / length)
             w /= np.linalg.norm(w)
     return found[:count].copy()
+
+
+# The cell.
+
+
+def solutions(seed: int, d: int, k: int, starts: int = 2000) -> xr.Dataset:
+    """Solutions w of condition (6) for a random teacher of k units, by Newton's method from random directions.
+
+    Variables: `count`, how many; `proper`, those with D different from zero; `euler`, the sum of their indices (2 on an
+    even-dimensional sphere if none is missing and none has D = 0).
+    """
+    teacher = teachers.relu(stats.stream("teacher directions", d, k, seed), k, d)
+    found = newton(teacher, stats.stream("Newton starts", d, k, seed).standard_normal((starts, d)))
+    return xr.Dataset(
+        {"count": ((), len(found)), "proper": ((), found.proper), "euler": ((), int(found.indices.sum()))}
+    )
+
+
+RECORDS: dict[str, Recipe] = {
+    "teacher_directions": Recipe(
+        solutions,
+        {"d": [3, 5], "k": [1, 2, 3, 5, 8], "seed": range(50)},
+        about="Solutions of condition (6) for random teachers, 2000 Newton starts each",
+    ),
+}

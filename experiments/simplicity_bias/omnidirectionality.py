@@ -1,4 +1,4 @@
-r"""Whether the neurons of a wide network keep pointing everywhere: ReLU against the smooth GeLU, with two inputs.
+"""Whether the neurons of a wide network keep pointing everywhere: ReLU against the smooth GeLU, with two inputs.
 
 The largest angle free of neurons shrinks with the width as long as the directions of an infinitely wide network fill
 the circle, and stops shrinking once they do not.
@@ -13,6 +13,7 @@ import numpy as np
 import torch
 import xarray as xr
 
+from shallow import checks
 from shallow.book.recipes import Recipe
 from shallow.data import teachers
 from shallow.geometry import alignment
@@ -102,8 +103,7 @@ def _draw(
     sample = teachers.gaussian(stream("omnidirectionality", "data", seed, n), teachers.first_axis(2), n)
     rng = stream("omnidirectionality", initialisation, seed, m)
     W = rng.standard_normal((m, 2))
-    if initialisation not in INITIALISATIONS:
-        raise ValueError(f"initialisation must be one of {', '.join(INITIALISATIONS)}, got {initialisation!r}")
+    checks.one_of(INITIALISATIONS, initialisation=initialisation)
     if initialisation == "gaussian":
         a = rng.standard_normal(m)
     else:

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from experiments.simplicity_bias import (
-    alignment_runs,
+    adam_and_gelu,
     anatomy,
     concentration,
-    directions,
+    early_alignment,
     effective_width,
-    limits,
+    infinite_sample,
+    interpolation,
     omnidirectionality,
     stationary,
-    sweeps,
+    transition,
     two_fits,
-    variants,
 )
 from shallow.book.recipes import Recipe
 
-MODULES: list = [
-    alignment_runs, anatomy, concentration, directions, effective_width, limits, omnidirectionality, stationary, sweeps,
-    two_fits, variants,
-]  # fmt: skip
-RECORDS: dict[str, Recipe] = {name: recipe for module in MODULES for name, recipe in module.RECORDS.items()}
+RECORDS: dict[str, Recipe] = (
+    {"unaligned": early_alignment.RECORDS["unaligned"]}  # stands first in the page's table
+    | anatomy.RECORDS
+    | concentration.RECORDS
+    | infinite_sample.RECORDS
+    | early_alignment.RECORDS
+    | effective_width.RECORDS
+    | interpolation.RECORDS
+    | omnidirectionality.RECORDS
+    | stationary.RECORDS
+    | transition.RECORDS
+    | two_fits.RECORDS
+    | adam_and_gelu.RECORDS
+)

@@ -1,4 +1,4 @@
-r"""The end of a run with decaying steps: a stationary point of the training loss, and a stable one?  (Appendix A.2)"""
+"""The end of a run with decaying steps: a stationary point of the training loss, and a stable one?  (Appendix A.2)"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import xarray as xr
 from scipy.optimize import lsq_linear
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from experiments.simplicity_bias import runs
+from experiments.simplicity_bias import transition
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data.teachers import Sample
 from shallow.nets import TwoLayer
@@ -71,29 +71,30 @@ def stationary(
     seed: int,
     n: int,
     *,
-    width: int = runs.NARROW,
-    steps: int = runs.STEPS,
+    width: int = transition.NARROW,
+    steps: int = transition.STEPS,
     decayed: int = 2_000_000,
     more: int = 100_000,
 ) -> xr.Dataset:
     """The run of Figure 2 again: the loss at a thousand steps, and, if `more` is positive, how stationary its end is.
 
     Moments: the restart, the end of the decayed steps, and after `more` full-batch steps at :data:`SLOW` in float64.
-    """  # fmt: skip
-    _, sample, start = runs.drawn(seed, n, width=width)
+    """
+    _, sample, start = transition.drawn(seed, n, width=width)
     rng = stream("simplicity bias", "batches", 5, n, width, seed)
-    options = {"batch": min(runs.BATCH, n), "rng": rng, "dtype": np.float32}
-    path = minibatch.train(*sample, start, rate=runs.RATE, steps=steps, records=[PRESENT, steps], **options)
-    found = xr.Dataset({"train": ("step", [runs.train_loss(path.values[0], sample)])}, {"step": [PRESENT]})
+    options = {"batch": min(transition.BATCH, n), "rng": rng, "dtype": np.float32}
+    path = minibatch.train(*sample, start, rate=transition.RATE, steps=steps, records=[PRESENT, steps], **options)
+    found = xr.Dataset({"train": ("step", [transition.train_loss(path.values[0], sample)])}, {"step": [PRESENT]})
     if not more:
         return found
     restart = path.network
-    end = minibatch.train(*sample, restart, rate=runs.RATE, steps=decayed, decay=0.85, every=50_000, **options).network
+    options |= {"steps": decayed, "decay": 0.85, "every": 50_000}
+    end = minibatch.train(*sample, restart, rate=transition.RATE, **options).network
     full = {"batch": n, "rng": stream("simplicity bias", "full batch"), "dtype": np.float64}
     moments = [restart, end, minibatch.train(*sample, end, rate=SLOW, steps=more, **full).network]
     return found.assign(
         gradient=(("moment", "touching"), [[gradient_norm(one, sample, near) for near in TOUCHING] for one in moments]),
-        loss=("moment", [runs.train_loss(one, sample) for one in moments]),
+        loss=("moment", [transition.train_loss(one, sample) for one in moments]),
         sharpness=("moment", [sharpness(one, sample) for one in moments]),
     ).assign_coords(moment=["restart", "end", "after"], touching=list(TOUCHING))
 

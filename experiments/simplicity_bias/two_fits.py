@@ -153,7 +153,6 @@ def successes_in_dimension(d: int, n: int, whiten: bool, *, seeds: int, margin: 
 
 
 SIZES = {"n": [300, 1000, 10000], "m": [8, 32, 128, 1024]}
-
 RECORDS: dict[str, Recipe] = {
     "two_fits_scales": Recipe(
         successes,

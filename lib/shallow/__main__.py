@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import click
 from joblib import cpu_count
 
-from shallow.book import recording, records, sweep, verification
+from shallow.book import fingerprint, recording, records, sweep, verification
 
 INTERRUPTED = 130  # the customary exit status after Ctrl-C
 
@@ -33,9 +33,9 @@ def _chosen(names: tuple[str, ...], everything: bool) -> list[str]:
     known = list(records.recipes())
     if not names and not everything:
         raise click.UsageError("name a record, or say --all; `python -m shallow list` prints them")
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise click.UsageError(f"unknown record {unknown[0]!r}; `python -m shallow list` prints them")
+    for name in names:
+        if name not in known:
+            raise click.UsageError(f"unknown record {name!r}; `python -m shallow list` prints them")
     return known if everything else list(names)
 
 
@@ -44,9 +44,7 @@ def _chosen(names: tuple[str, ...], everything: bool) -> list[str]:
 @click.option("--anew", is_flag=True, help="Also records that are fresh; they are left alone otherwise.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Cells at a time; by default one for each core.")
 @click.option("--device", help="For cells that run in torch, for example cuda.")
-@click.option(
-    "--seeds", type=click.IntRange(min=1), help="Only the first so many replicates; later calls add the rest."
-)
+@click.option("--seeds", type=click.IntRange(min=1), help="Only the first so many replicates; later calls add others.")
 @click.option("--scheduler", metavar="ADDRESS", help="A dask scheduler, for example tcp://host:8786.")
 @click.option("--dry-run", is_flag=True, help="Say what would be computed and how long it should take.")
 def record(names, everything, anew, jobs, device, seeds, scheduler, dry_run) -> None:
@@ -57,20 +55,19 @@ def record(names, everything, anew, jobs, device, seeds, scheduler, dry_run) -> 
     """
     chosen, failed = _chosen(names, everything), False
     for name in chosen:
-        sweep.loaded_code(records.recipe(name).cell)  # before anybody changes the files
+        fingerprint.of(records.recipe(name).cell)  # before anybody changes the files
     with _resumable(), _workers(scheduler) as client:
+        at_once = sum(client.nthreads().values()) if client else jobs or cpu_count()
         for name in chosen:
             if not anew and (state := records.state(name)) in ("fresh", "confirmed"):
                 click.echo(f"{name}: {state}")
                 continue
             try:
-                at_once = sum(client.nthreads().values()) if client else jobs or cpu_count()
-                click.echo(f"{name}: {recording.plan(name, seeds, device).describe(at_once)}")
+                click.echo(f"{name}: {recording.outlook(name, at_once, seeds, device)}")
                 if not dry_run:
                     made = recording.make(name, jobs=jobs, device=device, seeds=seeds, client=client)
-                    click.echo(
-                        f"  {made.stat().st_size / 1e6:.2f} MB" if made else "  kept; not all cells are there yet"
-                    )
+                    size = f"{made.stat().st_size / 1e6:.2f} MB" if made else "kept; not all cells are there yet"
+                    click.echo(f"  {size}")
             except sweep.SweepError as error:
                 failed = True
                 click.echo(f"{name}: {error}", err=True)
@@ -106,12 +103,11 @@ def _workers(scheduler: str | None) -> Iterator:
         return
     try:
         from distributed import Client
-    except ImportError as error:
-        raise click.ClickException(
-            "--scheduler needs the extra `cluster`: pip install --editable '.[cluster]'"
-        ) from error
-    try:
+
         client = Client(scheduler, set_as_default=False)  # or xarray would write files through it
+    except ImportError as error:
+        needed = "--scheduler needs the extra `cluster`: pip install --editable '.[cluster]'"
+        raise click.ClickException(needed) from error
     except (OSError, TypeError, ValueError) as error:  # nobody there, TLS without certificates, no address
         raise click.ClickException(f"--scheduler {scheduler}: {error}") from error
     with client:
@@ -126,23 +122,19 @@ def _workers(scheduler: str | None) -> Iterator:
 def list_() -> None:
     """List the recorded runs: state, cells, computing time, size, and what they are."""
     for name, recipe in records.recipes().items():
-        click.echo(f"{name:52s} {_summary(name)}\n    {recipe.about}")
-
-
-def _summary(name: str) -> str:
-    state = records.state(name)
-    if state not in ("fresh", "confirmed", "stale"):
-        return state
-    made, redone = records.manifest(name), verification.share(name)
-    size = f"{made['cells']:5d} cells {made['seconds']:7.0f} s {made['bytes'] / 1e6:6.2f} MB"
-    return f"{state:9s} {size} {redone:6.1%} by the present code"
+        state = records.state(name)
+        if state in ("fresh", "confirmed", "stale"):
+            made, redone = records.manifest(name), verification.share(name)
+            size = f"{made['cells']:5d} cells {made['seconds']:7.0f} s {made['bytes'] / 1e6:6.2f} MB"
+            state = f"{state:9s} {size} {redone:6.1%} by the present code"
+        click.echo(f"{name:52s} {state}\n    {recipe.about}")
 
 
 @main.command()
 @_names
 @click.option("--cells", type=click.IntRange(min=1), default=1, show_default=True, help="Cells of each to recompute.")
 @click.option("--whole", is_flag=True, help="To the end also where a shorter part of a cell would be compared.")
-@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Whole cells for that long instead.")
+@click.option("--minutes", type=click.FloatRange(0, 1e6, min_open=True), help="Whole cells for that long instead.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Cells at a time with --minutes; by default one a core.")
 @click.option("--confirm", is_flag=True, help="Note in the manifests which cells agreed: stale records are confirmed.")
 def verify(names, everything, cells, whole, minutes, jobs, confirm) -> None:
@@ -153,17 +145,15 @@ def verify(names, everything, cells, whole, minutes, jobs, confirm) -> None:
     never reproduced it exactly, by the tolerance of the recipe.  --confirm keeps the data and notes which cells agreed,
     by which code, when and where; a record that was stale then counts as confirmed.
     """
-    chosen = _chosen(names, everything or not names)
-    found = _for_a_time(minutes, chosen, jobs) if minutes else _some(chosen, cells, whole)
-    failed = 0
+    chosen, failed = _chosen(names, everything or not names), 0
     try:
-        for name, outcome in found:
+        for name, outcome in _redone(chosen, cells, whole, minutes, jobs or cpu_count()):
             if isinstance(outcome, Exception):
                 failed += not isinstance(outcome, verification.Unavailable)
                 click.echo(f"{name}: {outcome}", err=True)
                 continue
             if confirm:
-                verification.note(name, outcome)
+                verification.note(outcome)
             stale = "; STALE: its code has changed since" if records.is_stale(name) else ""
             loosely = any(trial.rule != verification.EXACT for trial in outcome)
             how = " by the tolerance for another kind of processor" if loosely else ""
@@ -174,29 +164,23 @@ def verify(names, everything, cells, whole, minutes, jobs, confirm) -> None:
     sys.exit(1 if failed else 0)
 
 
-Found = Iterator[tuple[str, "list[verification.Redone] | Exception"]]
-
-
-def _some(names: list[str], cells: int, whole: bool) -> Found:
-    """So many cells of each record."""
+def _redone(
+    names: list[str], cells: int, whole: bool, minutes: float | None, jobs: int
+) -> Iterator[tuple[str, list[verification.Redone] | Exception]]:
+    """So many cells of each record, or those of which least has been redone for a time; and what cannot be redone."""
+    loadable = []
     for name in names:
         try:
-            yield name, verification.verify(name, cells, whole=whole)
+            if minutes:
+                records.checked(name)
+                loadable.append(name)
+            else:
+                yield name, verification.verify(name, cells, whole=whole)
         except (records.RecordError, verification.Unavailable) as problem:
             yield name, problem
-
-
-def _for_a_time(minutes: float, names: list[str], jobs: int | None) -> Found:
-    """Whole cells of the records of which least has been redone, and those that cannot be loaded."""
-    whole = []
-    for name in names:
-        try:
-            records.checked(name)
-            whole.append(name)
-        except records.RecordError as problem:
-            yield name, problem
-    for name, _, outcome in verification.verify_for(minutes, whole, jobs or cpu_count()):
-        yield name, outcome if isinstance(outcome, Exception) else [outcome]
+    if minutes:
+        for name, outcome in verification.verify_for(minutes, loadable, jobs):
+            yield name, outcome if isinstance(outcome, Exception) else [outcome]
 
 
 if __name__ == "__main__":

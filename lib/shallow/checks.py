@@ -1,27 +1,29 @@
-"""Checks of arguments: each names the first argument that is refused, says what was given, and returns nothing.
+"""Checks of arguments: each takes them by name, returns nothing, and refuses the first that is not as it must be.
 
-They stand before an argument is converted, since what follows may not notice: `np.asarray` drops the mask of a masked
-array, and takes dates for numbers.
+The message of the ValueError has the argument's name, what is allowed, and what was given.  Checks stand before an
+argument is converted, since what follows may not notice: `np.asarray` drops the mask of a masked array, and takes dates
+for numbers.  All but :func:`one_of`, :func:`integers` and :func:`unmasked` refuse what :func:`numbers` refuses.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from numbers import Number
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
 
+Shape = tuple[int | str | EllipsisType | None, ...]
 _KINDS = "biufc"  # of NumPy's number types
+_NAMED = {"(-inf, inf)": "finite", "(0, inf)": "positive and finite", "[0, inf)": "finite and not negative"}
 
 
 def numbers(**arrays: Any) -> None:
-    """ValueError that names the first argument that holds anything but numbers, or masked ones.
+    """Numbers: arrays, tensors, numbers, lists and tuples of them, truth values; None is an argument left out.
 
-    Arrays, tensors and numbers are fine, lists and tuples of them, truth values too; None is an argument left out.
     Refused are masked arrays, whether or not anything in them is masked, dates and time differences, structured arrays,
-    words and objects.
-
-    Cost: a microsecond for an array, 0.2 for each entry of a list.
+    words and objects.  Cost: a microsecond for an array, 0.2 for each entry of a list.
     """
     for name, values in arrays.items():
         if not _are_numbers(values):
@@ -29,52 +31,124 @@ def numbers(**arrays: Any) -> None:
 
 
 def unmasked(**arrays: Any) -> None:
-    """ValueError that names the first argument that is a masked array; for arrays that may hold other than numbers."""
+    """No masked arrays; for arrays that may hold other than numbers."""
     for name, values in arrays.items():
         if isinstance(values, np.ma.MaskedArray):
             raise ValueError(f"{name} must be an array that is not masked, got a masked array")
 
 
-def labels(**arrays: Any) -> None:
-    """ValueError that names the first argument that holds truth values in the place of labels -1 and 1.
+def within(interval: str, /, **values: Any) -> None:
+    """Numbers or arrays of numbers in an interval, written as usual: ``within("(0, 1]", share=share)``."""
+    numbers(**values)
+    for name, value in values.items():
+        if not _lie_in(interval, value).all():
+            raise ValueError(
+                f"{name} must be {_NAMED.get(interval, f'in {interval}')}, got {given(value, _lie_in(interval, value))}"
+            )
 
-    False would be the label 0, which a hinge takes for a point without a gradient.
+
+def finite(**values: Any) -> None:
+    """Numbers or arrays without NaN and infinity."""
+    within("(-inf, inf)", **values)
+
+
+def positive(**values: Any) -> None:
+    """Numbers or arrays of positive finite numbers."""
+    within("(0, inf)", **values)
+
+
+def not_negative(**values: Any) -> None:
+    """Numbers or arrays of finite numbers from 0 on."""
+    within("[0, inf)", **values)
+
+
+def integers(least: int, most: int | None = None, /, **values: Any) -> None:
+    """Integers, Python's or NumPy's, of at least `least` and at most `most`."""
+    for name, value in values.items():
+        if not isinstance(value, int | np.integer) or value < least or (most is not None and value > most):
+            raise ValueError(f"{name} must be an integer of at least {least}{_upto(most)}, got {value!r}")
+
+
+def one_of(allowed: Collection[Any], /, **values: Any) -> None:
+    """Values from a collection, such as the keys of a dictionary, or number types."""
+    for name, value in values.items():
+        if value not in tuple(allowed):
+            raise ValueError(f"{name} must be one of {_listed(allowed)}, got {value!r}")
+
+
+def labels(allowed: Collection[int] = (-1, 0, 1), /, **arrays: Any) -> None:
+    """Arrays of labels, and no truth values: False would be the label 0, which a hinge takes for no gradient."""
+    numbers(**arrays)
+    for name, values in arrays.items():
+        if np.asarray(values).dtype == bool or not np.isin(values, tuple(allowed)).all():
+            raise ValueError(
+                f"{name} must hold labels {_listed(allowed)}, "
+                f"got {np.asarray(values).dtype} of {given(values, np.isin(values, tuple(allowed)))}"
+            )
+
+
+def shape(wanted: Shape, /, **arrays: Any) -> None:
+    """Arrays of numbers of one shape, which may hold NaN: see :func:`array`."""
+    numbers(**arrays)
+    for name, values, text, fits in _compared(wanted, arrays):
+        if not fits:
+            raise ValueError(f"{name} must have shape {text}, got shape {np.shape(values)}")
+
+
+def array(wanted: Shape, /, **arrays: Any) -> None:
+    """Arrays of finite numbers of one shape: ``array(("n", "d"), x=x)``, then ``array((len(x),), y=y)``.
+
+    A size is a number; a name for any positive number, the same for all arguments of a call; or None, for any number.
+    The first may be ``...``, for any number of axes.
     """
-    for name, values in arrays.items():
-        if np.asarray(values).dtype == bool:
-            raise ValueError(f"{name} must hold labels -1 and 1, got truth values; 2 * {name} - 1 makes labels of them")
-
-
-def finite(**arrays: Any) -> None:
-    """ValueError that names the first argument with an entry that is NaN or infinite, and says where that is."""
-    for name, values in arrays.items():
-        if not np.isfinite(values).all():
-            raise ValueError(f"{name} must be finite, got {given(values)}")
-
-
-def positive(**values: float) -> None:
-    """ValueError that names the first number that is not positive and finite."""
-    for name, value in values.items():
-        if not (np.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be positive and finite, got {value}")
-
-
-def integers(least: int, /, **values: int) -> None:
-    """ValueError that names the first number that is no integer, or below `least`."""
-    for name, value in values.items():
-        if not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+    numbers(**arrays)
+    for name, values, text, fits in _compared(wanted, arrays):
+        if not (fits and np.isfinite(values).all()):
+            raise ValueError(f"{name} must be finite of shape {text}, got {given(values)}")
 
 
 def given(array: Any, fine: np.ndarray | None = None) -> str:
-    """What a message says of an array: its shape, and the first entry that is not fine, by default not finite."""
+    """What a message says of an array: its shape, and the first entry that is not fine, by default not finite.
+
+    Of a number, the number.
+    """
     array = np.asarray(array)
+    if array.ndim == 0:
+        return str(array)
     fine = np.isfinite(array) if fine is None else np.broadcast_to(fine, array.shape)
     if fine.all():
         return f"shape {array.shape}"
     place = tuple(map(int, np.argwhere(~fine)[0]))
-    where = f" at index {place[0] if len(place) == 1 else place}" if place else ""
-    return f"shape {array.shape} with {array[place]}{where}"
+    return f"shape {array.shape} with {array[place]} at index {place[0] if len(place) == 1 else place}"
+
+
+def _upto(most: int | None) -> str:
+    return "" if most is None else f" and at most {most}"
+
+
+def _listed(allowed: Collection[Any]) -> str:
+    return ", ".join(getattr(one, "__name__", None) or str(one) for one in allowed)
+
+
+def _lie_in(interval: str, values: Any) -> np.ndarray:
+    low, high = map(float, interval[1:-1].split(","))
+    values = np.asarray(values)
+    above = values >= low if interval[0] == "[" else values > low
+    below = values <= high if interval[-1] == "]" else values < high
+    return (values.dtype.kind != "c") & above & below
+
+
+def _compared(wanted: Shape, arrays: dict[str, Any]) -> Iterator[tuple[str, Any, str, bool]]:
+    """Name, array, the shape that it must have as text, and whether it has."""
+    sizes: dict[str, int] = {}
+    for name, values in arrays.items():
+        parts = ["..." if one is ... else ":" if one is None else str(sizes.get(one, one)) for one in wanted]
+        found, last = np.shape(values), wanted[wanted[:1] == (...,) :]
+        fits = len(found) >= len(last) and (len(found) == len(last) or len(last) < len(wanted))
+        for one, size in zip(last, found[len(found) - len(last) :]):
+            known = sizes.setdefault(one, size) if isinstance(one, str) else one
+            fits = fits and (known is None or known == size) and (size > 0 or not isinstance(one, str))
+        yield name, values, f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})", fits
 
 
 def _are_numbers(values: Any) -> bool:

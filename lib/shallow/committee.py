@@ -50,10 +50,9 @@ class Committee:
         dtype = np.float32 if getattr(self.W, "dtype", None) == np.float32 else np.float64
         for name in ("W", "b"):
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=dtype))
-        if self.W.ndim != 3 or not self.W.size or self.b.shape != self.W.shape[:2]:
-            raise ValueError(f"W, b must have shapes (R, K, N), (R, K), got {self.W.shape}, {self.b.shape}")
-        if self.activation not in ACTIVATIONS:
-            raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {self.activation!r}")
+        checks.shape(("R", "K", "N"), W=self.W)
+        checks.shape(self.W.shape[:2], b=self.b)
+        checks.one_of(ACTIVATIONS, activation=self.activation)
         if self.readout is None:
             object.__setattr__(self, "readout", 1 / self.width)
         checks.positive(readout=self.readout)
@@ -119,10 +118,8 @@ def start(
     """
     checks.integers(1, width=width, pixels=pixels)
     variance = 2 / (pixels + width) if variance is None else variance
-    if not (np.isfinite(variance) and variance >= 0):
-        raise ValueError(f"variance must be finite and not negative, got {variance}")
-    if dtype not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be numpy.float32 or numpy.float64, got {dtype!r}")
+    checks.not_negative(variance=variance)
+    checks.one_of((np.float32, np.float64), dtype=dtype)
     if not len(rngs):
         raise ValueError("rngs must hold a generator for each network, got none")
     W = variance**0.5 * np.stack([rng.standard_normal((width, pixels)) for rng in rngs])

@@ -138,8 +138,7 @@ def weight_matrices(network: nn.Module, flattening: str = "joined") -> dict[str,
     Raises:
         ValueError: for an unknown flattening.
     """
-    if flattening not in FLATTENINGS:
-        raise ValueError(f"flattening must be one of {', '.join(FLATTENINGS)}, got {flattening!r}")
+    checks.one_of(FLATTENINGS, flattening=flattening)
     matrices = {}
     for name, layer in weight_layers(network).items():
         kernel = layer.weight.detach().cpu().numpy().astype(np.float64)

@@ -48,8 +48,7 @@ class Stack:
         object.__setattr__(self, "parameters", np.ascontiguousarray(self.parameters, dtype=dtype))
         object.__setattr__(self, "widths", _checked_widths(self.widths))
         size = sum(m * (n + 1) for n, m in pairwise(self.widths))
-        if self.parameters.ndim != 2 or self.parameters.shape[1] != size:
-            raise ValueError(f"parameters must have shape (R, {size}), got {self.parameters.shape}")
+        checks.shape((None, size), parameters=self.parameters)
 
     def __len__(self) -> int:
         return len(self.parameters)
@@ -69,8 +68,7 @@ class Stack:
 
     def network(self, r: int) -> Network:
         """Weights, L matrices (m_l, m_{l-1}), and biases, L vectors (m_l,), of one network; views."""
-        if not isinstance(r, int | np.integer) or not 0 <= r < len(self):
-            raise ValueError(f"r must be the number of a network in 0..{len(self) - 1}, got {r!r}")
+        checks.integers(0, len(self) - 1, r=r)
         return [W[r] for W in self.weights], [b[r] for b in self.biases]
 
     def forward(self, x: np.ndarray) -> np.ndarray:
@@ -103,10 +101,7 @@ class Stack:
         start = 0
         for inputs, outputs in pairwise(self.widths):
             middle, end = start + inputs * outputs, start + (inputs + 1) * outputs
-            yield (
-                self.parameters[:, start:middle].reshape(-1, outputs, inputs),
-                self.parameters[:, middle:end],
-            )
+            yield self.parameters[:, start:middle].reshape(-1, outputs, inputs), self.parameters[:, middle:end]
             start = end
 
 
@@ -135,8 +130,7 @@ def default(
         ValueError: for impossible widths or number types, and without generators.
     """
     widths = _checked_widths(widths)
-    if dtype not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be numpy.float32 or numpy.float64, got {dtype!r}")
+    checks.one_of((np.float32, np.float64), dtype=dtype)
     if not len(rngs):
         raise ValueError("rngs must hold a generator for each network, got none")
     layers = list(pairwise(widths))
@@ -150,8 +144,7 @@ def default(
 def uniform(rng: np.random.Generator | torch.Generator, size: int, bound: float) -> np.ndarray:
     """Numbers from U(-bound, bound), shape (size,): float64 from NumPy, float32 from PyTorch's generator."""
     checks.integers(0, size=size)
-    if not 0 <= bound < np.inf:
-        raise ValueError(f"bound must be finite and not negative, got {bound}")
+    checks.not_negative(bound=bound)
     if isinstance(rng, torch.Generator):
         return torch.empty(size, dtype=torch.float32).uniform_(-bound, bound, generator=rng).numpy()
     return rng.uniform(-bound, bound, size)

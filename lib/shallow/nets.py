@@ -44,11 +44,8 @@ class TwoLayer:
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
         if self.W.ndim == 1:
             object.__setattr__(self, "W", self.W[:, None])
-        if self.W.ndim != 2 or self.b.shape != (len(self.W),) or self.v.shape != (len(self.W),):
-            raise ValueError(
-                f"W, b, v must have shapes (m, d), (m,), (m,), got {self.W.shape}, {self.b.shape}, {self.v.shape}"
-            )
-        checks.finite(W=self.W, b=self.b, v=self.v)
+        checks.array((None, None), W=self.W)
+        checks.array((len(self.W),), b=self.b, v=self.v)
 
     @property
     def width(self) -> int:
@@ -60,8 +57,7 @@ class TwoLayer:
         checks.numbers(x=x)
         x = np.asarray(x, dtype=np.float64)
         x = x[:, None] if x.ndim == 1 else x
-        if x.ndim != 2 or x.shape[1] != self.W.shape[1]:
-            raise ValueError(f"x must have {self.W.shape[1]} columns, got shape {x.shape}")
+        checks.shape((None, self.W.shape[1]), x=x)
         return np.maximum(x @ self.W.T + self.b, 0.0) @ self.v
 
 
@@ -106,8 +102,7 @@ def dominated(rng: np.random.Generator, width: int, inputs: int, scale: float) -
 
 def scaled(network: TwoLayer, factor: float) -> TwoLayer:
     r"""All parameters times $\alpha$; the function is then $\alpha^2 f$ because $f$ is homogeneous of degree two."""
-    if not np.isfinite(factor):
-        raise ValueError(f"factor must be finite, got {factor}")
+    checks.finite(factor=factor)
     return TwoLayer(factor * network.W, factor * network.b, factor * network.v)
 
 
@@ -152,9 +147,8 @@ class Student:
         dtype = np.float32 if getattr(self.W, "dtype", None) == np.float32 else np.float64
         for name in ("W", "a"):
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=dtype))
-        if self.W.ndim != 2 or self.a.shape != (len(self.W),):
-            raise ValueError(f"W, a must have shapes (h, d), (h,), got {self.W.shape}, {self.a.shape}")
-        checks.finite(W=self.W, a=self.a)
+        checks.array((None, None), W=self.W)
+        checks.array((len(self.W),), a=self.a)
         checks.positive(scale=self.scale)
 
     def features(self, x: np.ndarray, scale: float | None = None) -> np.ndarray:
@@ -168,8 +162,7 @@ class Student:
         """
         checks.numbers(x=x)
         x = np.asarray(x, dtype=self.W.dtype)
-        if x.ndim != 2 or x.shape[1] != self.W.shape[1]:
-            raise ValueError(f"x must have {self.W.shape[1]} columns, got shape {x.shape}")
+        checks.shape((None, self.W.shape[1]), x=x)
         scale = self.scale if scale is None else scale
         checks.positive(scale=scale)
         hidden = x @ self.W.T

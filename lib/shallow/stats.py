@@ -22,6 +22,12 @@ class Interval:
     low: float
     high: float
 
+    @classmethod
+    def from_draws(cls, estimate: float, draws: np.ndarray, *, skip_nan: bool = False) -> Interval:
+        """An estimate with the percentile interval of draws (n,) of it, see :func:`percentiles`."""
+        checks.shape(("n",), draws=draws)
+        return cls(float(estimate), *map(float, percentiles(draws, skip_nan=skip_nan)))
+
     def above(self, value: float) -> bool:
         """Whether the whole interval lies above value."""
         return bool(self.low > value)
@@ -57,6 +63,15 @@ def stream(*names: str | int) -> np.random.Generator:
     return np.random.default_rng(np.frombuffer(digest, dtype=np.uint32))
 
 
+def percentiles(draws: np.ndarray, *, axis: int | None = None, skip_nan: bool = False) -> np.ndarray:
+    """The 2.5th and the 97.5th percentile of draws along an axis, by default of all; shape (2, ...).
+
+    NaN if a draw is, unless such draws are left out.
+    """
+    checks.shape((..., "n"), draws=draws)
+    return (np.nanquantile if skip_nan else np.quantile)(draws, [0.025, 0.975], axis=axis)
+
+
 def wilson(successes: int | np.ndarray, trials: int | None = None) -> Interval:
     """Fraction of successes with Wilson's interval; also takes a boolean array instead of two counts.
 
@@ -79,10 +94,10 @@ def student(values: np.ndarray) -> Interval:
 
     For paired runs give the differences.
     """
-    checks.numbers(values=values)
+    checks.array(("n",), values=values)
     values = np.asarray(values, dtype=float)
-    if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
-        raise ValueError(f"values must be a finite vector of at least two runs, got {checks.given(values)}")
+    if len(values) < 2:
+        raise ValueError(f"values must hold at least two runs, got {checks.given(values)}")
     half = scipy_stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
     return Interval(float(values.mean()), float(values.mean() - half), float(values.mean() + half))
 
@@ -99,42 +114,35 @@ def bootstrap(
 
     Cost: O(resamples x values).
     """
-    checks.numbers(values=values)
+    checks.array(("n", *[None] * (np.ndim(values) - 1)), values=values)
     values = np.asarray(values, dtype=float)
-    if values.ndim == 0 or len(values) < 2 or not np.isfinite(values).all():
-        raise ValueError(f"values must hold at least two finite replicates, got {checks.given(values)}")
+    if len(values) < 2:
+        raise ValueError(f"values must hold at least two replicates, got {checks.given(values)}")
     checks.integers(1, resamples=resamples)
     estimate = float(statistic(values, axis=0))
     rows = stream("bootstrap", name).integers(0, len(values), (resamples, len(values)))
     draws = np.asarray([statistic(values[r], axis=0) for r in rows])
-    return Interval(estimate, *map(float, np.quantile(draws, [0.025, 0.975])))
+    return Interval.from_draws(estimate, draws)
 
 
 def paired(first: np.ndarray, second: np.ndarray, *, name: str) -> Interval:
     """Mean of first - second over paired replicates, percentile bootstrap over the pairs."""
-    checks.numbers(first=first, second=second)
-    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    if first.shape != second.shape or not np.isfinite([first, second]).all():
-        raise ValueError(
-            f"first and second must be finite and paired, got {checks.given(first)} and {checks.given(second)}"
-        )
-    return bootstrap(first - second, name=name)
+    checks.array(np.shape(first), first=first, second=second)
+    return bootstrap(np.asarray(first, dtype=float) - np.asarray(second, dtype=float), name=name)
 
 
 def spearman(a: np.ndarray, b: np.ndarray, *, name: str | None = None) -> Interval | float:
     """Spearman rank correlation of two vectors; with a name, with its bootstrap interval over the pairs."""
-    checks.numbers(a=a, b=b)
+    checks.array(("n",), a=a, b=b)
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    if a.shape != b.shape or a.ndim != 1 or len(a) < 3 or not np.isfinite([a, b]).all():
-        raise ValueError(
-            f"a and b must be finite vectors of one length of at least 3, got {checks.given(a)} and {checks.given(b)}"
-        )
+    if len(a) < 3:
+        raise ValueError(f"a and b must hold at least three pairs, got {len(a)}")
     estimate = rank_correlation(a, b)
     if name is None:
         return estimate
     rows = stream("spearman", name).integers(0, len(a), (RESAMPLES, len(a)))
     draws = [rank_correlation(a[r], b[r]) for r in rows]
-    return Interval(estimate, *map(float, np.nanquantile(draws, [0.025, 0.975])))
+    return Interval.from_draws(estimate, draws, skip_nan=True)
 
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
@@ -148,10 +156,8 @@ def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
 
 def holm(p_values: np.ndarray) -> np.ndarray:
     """Holm's step-down adjusted p-values, same shape as given."""
-    checks.numbers(p_values=p_values)
+    checks.within("[0, 1]", p_values=p_values)
     p = np.asarray(p_values, dtype=float)
-    if not ((p >= 0) & (p <= 1)).all():
-        raise ValueError(f"p_values must lie in [0, 1], got {p_values}")
     order = np.argsort(p, axis=None)
     adjusted = np.maximum.accumulate(p.ravel()[order] * np.arange(p.size, 0, -1))
     result = np.empty(p.size)

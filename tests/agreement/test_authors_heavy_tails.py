@@ -11,11 +11,11 @@ import pytest
 import torch
 from agreement.authors.files import Recording
 
-from experiments.heavy_tails import overlaps
+from experiments.heavy_tails import overlaps, read_out
 from shallow.data.single_index import Sample
 from shallow.nets import Student
 from shallow.spectra import esd, tails
-from shallow.train import first_layer, ridge
+from shallow.train import first_layer
 from shallow.train.first_layer import GD, Adam
 
 INPUTS = {"W0", "a", "beta", *(f"{part}_{sample}" for part in "xy" for sample in ("train", "probe", "test"))}
@@ -41,12 +41,12 @@ def trained(name: str, variant: str, **changes) -> first_layer.Run:
     return first_layer.train(*sample(program, "train"), student, dtype=torch.float64, **options | changes)
 
 
-def evaluated(name: str, student: Student, **changes) -> ridge.Evaluation:
+def evaluated(name: str, student: Student, **changes) -> read_out.Evaluation:
     """Ridge read-out on the probe sample, losses there and on the test sample; the scale is applied twice."""
     program = PROGRAM[name]
     penalty = program.settings["plain"]["reg_lambda"]
     options = {"penalties": [penalty], "scale": student.scale**2} | changes
-    return ridge.evaluate(student, sample(program, "probe"), sample(program, "test"), **options)
+    return read_out.evaluate(student, sample(program, "probe"), sample(program, "test"), **options)
 
 
 def hill_distance(values: np.ndarray, cut: int) -> float:
@@ -73,7 +73,7 @@ def measured(name: str, variant: str) -> dict[str, np.ndarray]:
         "ridge_train": np.array([found.train[0] for found in evaluations]),
         "ridge_test": np.array([found.test[0] for found in evaluations]),
         "kta": np.array([found.alignment for found in evaluations]),
-        "similarity": np.array([ridge.similarity(weights, PROGRAM[name]["beta"]) for weights in W]),
+        "similarity": np.array([read_out.similarity(weights, PROGRAM[name]["beta"]) for weights in W]),
         "hill_alpha": np.array([tails.hill(values) for values in spectra]),
         "hill_distance": np.array([hill_distance(values, len(values) // 2) for values in spectra]),
         "ks_alpha": np.array([fit.alpha for fit in fits]),
@@ -139,7 +139,7 @@ def test_the_penalty_is_divided_by_the_width_and_the_read_out_fitted_to_the_prob
     penalty, width = program.settings["plain"]["reg_lambda"], len(program["a"])
     assert evaluated("gd", student, penalties=[penalty * width]).train[0] > 2 * program["plain_ridge_train"][0]
     trained_on, unseen = (sample(program, part) for part in ("train", "test"))
-    fitted = ridge.evaluate(student, trained_on, unseen, [penalty], scale=student.scale**2)
+    fitted = read_out.evaluate(student, trained_on, unseen, [penalty], scale=student.scale**2)
     assert fitted.test[0] < 0.7 * program["plain_ridge_test"][0]
     assert fitted.alignment < 0.7 * program["plain_kta"][0]
 

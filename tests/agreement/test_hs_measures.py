@@ -28,15 +28,6 @@ def test_nearest_points_are_those_of_a_search_one_by_one(seed, n, p, offset):
     assert folding.nearest(queries, points).tolist() == slow_nearest(queries, points)
 
 
-def test_products_alone_lose_close_neighbours():
-    rng = stats.stream("test close neighbours")
-    points = 1e4 + 1e-4 * rng.standard_normal((400, 6))
-    queries = points[:300] + 1e-7
-    estimates = (points**2).sum(axis=1) - 2 * queries @ points.T
-    assert (folding.nearest(queries, points) == np.arange(300)).all()
-    assert (estimates.argmin(axis=1) != np.arange(300)).mean() > 0.1
-
-
 @pytest.mark.parametrize("degree", [2, 3, 6, 9])
 @pytest.mark.parametrize("deviation", [0.47, 1.3])
 def test_coefficients_are_integrals(degree, deviation):
@@ -94,19 +85,6 @@ def test_push_is_an_integral(degree):
         assert found.biases == pytest.approx(expected[:, 2], abs=1e-5)
 
 
-def test_push_follows_a_change_of_basis():
-    """With x = R z the push is R times that of the weights R'w and direction R'e; a diagonal is a matrix."""
-    rng = stats.stream("test basis")
-    R, W, b, e = rng.standard_normal((4, 4)), rng.standard_normal((5, 4)), rng.standard_normal(5), np.ones(4)
-    deviation = np.linalg.norm(R.T @ e)
-    c = hidden_index.hermite_coefficients(hidden_index.polynomial(4, 0.3), deviation)
-    plain = hidden_direction.push(W @ R, b, c, R.T @ e, np.ones(4))
-    seen = hidden_direction.push(W, b, c, e, R @ R.T)
-    assert seen.weights == pytest.approx(plain.weights @ R.T) and seen.biases == pytest.approx(plain.biases)
-    diagonal = hidden_direction.push(W, b, c, e, np.arange(1.0, 5))
-    assert diagonal.weights == pytest.approx(hidden_direction.push(W, b, c, e, np.diag(np.arange(1.0, 5))).weights)
-
-
 def test_flow_is_the_limit_of_gradient_descent():
     """Small steps of PyTorch's gradient on a sample with exactly these variances; half the step halves the error."""
     rng = stats.stream("test linear flow")
@@ -124,22 +102,6 @@ def test_flow_is_the_limit_of_gradient_descent():
         errors.append(np.abs(q.detach().numpy() - flow.W[1]).max())
     assert errors[0] < 1e-2 and errors[1] / errors[0] == pytest.approx(0.5, abs=0.05)
     assert loss.item() == pytest.approx(flow.loss[1], abs=1e-2) and flow.loss[1] < flow.loss[0]
-
-
-def test_kernel_and_alignment_of_the_flow_are_those_of_the_network():
-    """The tangent kernel by autograd on a large sample of the inputs, and its alignment with the labels."""
-    rng = stats.stream("test kernel of the flow")
-    variances, beta = np.array([2.0, 0.5, 1.0]), np.array([1.0, -1.0, 0.3])
-    flow = linear_flow.integrate(rng.standard_normal(4), rng.standard_normal((4, 3)), beta, [0.5], variances=variances)
-    x = rng.standard_normal((700, 3)) * np.sqrt(variances)
-    p, q = (torch.tensor(values[0], requires_grad=True) for values in (flow.a, flow.W))
-    rows = []
-    for point in torch.from_numpy(x[:5]):
-        rows.append(torch.cat([g.ravel() for g in torch.autograd.grad((q @ point) @ p, (p, q))]).numpy())
-    jacobian = np.array(rows)
-    assert jacobian @ jacobian.T == pytest.approx(x[:5] @ flow.kernel[0] @ x[:5].T)
-    on_sample = empirical.target_alignment(x @ flow.kernel[0] @ x.T, x @ beta)
-    assert flow.alignment[0] == pytest.approx(on_sample, abs=0.05)
 
 
 def radial(x, z, gamma=0.3):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from shallow.kernels import coordinate_descent, interior_point, linear_machines, machines
+from experiments.hidden_structure import interior_point, linear_machines
+from shallow.kernels import machines
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((60, 6))
@@ -43,20 +44,20 @@ def test_interior_point_of_another_kernel_is_another_machine():
 def test_reduced_features_have_the_kernel():
     kernel = J @ J.T
     for tolerance in (1e-2, 1e-8):
-        points = coordinate_descent.reduced(kernel, tolerance)
+        points = linear_machines.reduced(kernel, tolerance)
         assert np.abs(points.features @ points.features.T - kernel).max() <= tolerance * (1 + 1e-6)
         weights = RNG.standard_normal(len(points.pivots))
         at_points = kernel[:, points.pivots] @ points.coefficients(weights)
         assert at_points == pytest.approx(points.features @ weights, abs=1e-4 + tolerance**0.5 * 20)
-    assert len(coordinate_descent.reduced(kernel, 1e-2).pivots) < len(points.pivots) <= 80
+    assert len(linear_machines.reduced(kernel, 1e-2).pivots) < len(points.pivots) <= 80
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e3])
 def test_descent_on_reduced_features_is_linear_svc_on_gradients(C):
     """Along the passes the objective falls as scikit-learn's does, and both end at Newton's minimum."""
     kernel = J @ J.T
-    points, limits = coordinate_descent.reduced(kernel, 1e-10), [1, 3, 10, 30, 100_000]
-    ours = coordinate_descent.squared_hinge(points, LABELS, C, np.random.default_rng(0), passes=limits)
+    points, limits = linear_machines.reduced(kernel, 1e-10), [1, 3, 10, 30, 100_000]
+    ours = linear_machines.coordinate_descent(points, LABELS, C, np.random.default_rng(0), passes=limits)
     rng = np.random.default_rng(1)
     minimum = machines.squared_hinge(kernel, LABELS, C)
     for machine, limit in zip(ours[:-1], limits[:-1], strict=True):
@@ -69,28 +70,3 @@ def test_descent_on_reduced_features_is_linear_svc_on_gradients(C):
     assert not ours[-1].convergence.stopped
     assert ours[-1].values(across) == pytest.approx(minimum.values(kernel), abs=0.05)
     assert np.abs(ours[0].values(across) - minimum.values(kernel)).max() > 0.1
-
-
-BAD = {
-    "C must": lambda: interior_point.absolute_error(QUADRATIC, VALUES, -1.0),
-    "tolerance": lambda: interior_point.absolute_error(QUADRATIC, VALUES, 1.0, tolerance=0.0),
-    "max_iter": lambda: interior_point.absolute_error(QUADRATIC, VALUES, 1.0, max_iter=0),
-    "kernel": lambda: coordinate_descent.reduced(J, 1e-6),
-    "tolerance must": lambda: coordinate_descent.reduced(QUADRATIC, 1e9),
-    "passes": lambda: descend(passes=[3, 1]),
-    "y must": lambda: descend(y=np.zeros(60)),
-}
-
-
-SIGNS = np.sign(VALUES)
-
-
-def descend(y=SIGNS, passes=(1,)):
-    points = coordinate_descent.reduced(QUADRATIC, 1e-6)
-    return coordinate_descent.squared_hinge(points, y, 1.0, np.random.default_rng(0), passes=passes)
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input_is_named(message):
-    with pytest.raises(ValueError, match=message):
-        BAD[message]()

@@ -93,21 +93,9 @@ def test_two_layers_are_those_of_the_module_for_two_layers(inputs):
     network, x = nets.default(stream("layered"), 40, inputs), points(12, inputs)
     lists = [network.W, network.v[None]], [network.b, np.zeros(1)]
     assert relative(layered.ntk(*lists, x), empirical.ntk(network, x) + 1) < 1e-13  # it has no output bias
-    assert relative(layered.conjugate(*lists, x), empirical.conjugate(network, x)) < 1e-13
 
 
-def test_conjugate_kernel_is_that_of_the_features():
-    network, x, z = draw(WIDTHS[3]), points(9, 4), points(6, 4, "others")
-    (left, right), biases = ([torch.as_tensor(points) for points in (x, z)], network[1])
-    for W, b in zip(network[0][:-1], biases[:-1]):
-        left, right = (torch.relu(h @ torch.as_tensor(W).T + torch.as_tensor(b)) for h in (left, right))
-    assert relative(layered.conjugate(*network, x, z), (left @ right.T).numpy()) < 1e-13
-    of_last = layered.ntk(*network, x, trainable=[len(biases)])
-    assert relative(layered.conjugate(*network, x), of_last - 1) < 1e-13
-
-
-def test_memory_map_number_types_and_parameters_of_modules(tmp_path, monkeypatch):
-    monkeypatch.setattr(layered, "_BLOCK", 16)
+def test_number_types_and_parameters_of_modules():
     modules = [torch.nn.Linear(7, 20), torch.nn.Linear(20, 20), torch.nn.Linear(20, 1)]
     network = [m.weight for m in modules], [m.bias for m in modules]
     x = torch.as_tensor(points(50, 7), dtype=torch.float32)
@@ -115,13 +103,6 @@ def test_memory_map_number_types_and_parameters_of_modules(tmp_path, monkeypatch
     single = layered.ntk(*network, x, dtype=torch.float32)
     assert (double.dtype, single.dtype) == (np.float64, np.float32)
     assert 0 < relative(single, double) < 1e-6
-    for dtype, expected in ((torch.float32, single), (torch.float64, double)):
-        file = np.memmap(tmp_path / "kernel", expected.dtype, "w+", shape=(50, 50))
-        assert layered.ntk(*network, x, dtype=dtype, out=file) is file
-        file.flush()
-        assert np.array_equal(np.fromfile(tmp_path / "kernel", expected.dtype).reshape(50, 50), expected)
-    out = np.empty((50, 50))
-    assert layered.conjugate(*network, x, out=out) is out and out.any()
 
 
 def test_confident_probabilities_keep_their_digits():
@@ -134,7 +115,23 @@ def test_confident_probabilities_keep_their_digits():
     assert probability[1, 1] > 0
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-def test_on_a_device():
-    network, x = draw(WIDTHS[3]), points(9, 4)
-    assert relative(layered.ntk(*network, x, device="cuda"), layered.ntk(*network, x)) < 1e-12
+WEIGHTS, X = [np.ones((3, 2)), np.ones((4, 3)), np.ones((1, 4))], np.ones((5, 2))
+BIASES = [np.ones(len(W)) for W in WEIGHTS]
+
+
+@pytest.mark.parametrize(
+    ("weights", "biases"),
+    [
+        (WEIGHTS[2:], BIASES[2:]),  # one layer
+        (WEIGHTS[:2], BIASES[:2]),  # two outputs
+        ([WEIGHTS[0], WEIGHTS[2]], [BIASES[0], BIASES[2]]),  # that do not chain
+        (WEIGHTS, BIASES[:2]),
+        (WEIGHTS, [np.ones(2), *BIASES[1:]]),
+        ([np.ones(2), *WEIGHTS[1:]], BIASES),
+        ([WEIGHTS[0] * np.nan, *WEIGHTS[1:]], BIASES),
+    ],
+)
+def test_what_is_no_network_is_refused(weights, biases):
+    with pytest.raises(ValueError, match="^weights and biases"):
+        layered.ntk(weights, biases, X)
+    assert layered.ntk(WEIGHTS, BIASES, X).shape == (5, 5)

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge as SklearnRidge
 
+from experiments.heavy_tails import read_out
 from shallow import nets
 from shallow.data import single_index
-from shallow.kernels import empirical
+from shallow.kernels import empirical, ridge
 from shallow.stats import stream
-from shallow.train import ridge
 
 
 def features(n, h, seed=0):
@@ -51,7 +51,7 @@ def test_evaluation_is_what_the_document_writes(n, h, twice):
     teacher = single_index.random_teacher(stream("test", "teacher"), d)
     data = single_index.split(teacher, n, seed=1, test=30, dtype=np.float64)
     student = nets.ntk(stream("test", "student"), h, d)
-    found = ridge.evaluate(student, data.probe, data.test, [0.1, 5.0], scale=student.scale**2 if twice else None)
+    found = read_out.evaluate(student, data.probe, data.test, [0.1, 5.0], scale=student.scale**2 if twice else None)
 
     def Z(x):
         return np.tanh(x @ student.W.T / (d if twice else d**0.5)) / h**0.5
@@ -73,9 +73,26 @@ def test_evaluation_in_single_precision_is_close():
         results = []
         for net, dtype in ((student, np.float64), (rounded, np.float32)):
             data = single_index.split(teacher, 100, seed=1, dtype=dtype)
-            results.append(ridge.evaluate(net, data.probe, data.test, [0.01], scale=scale))
+            results.append(read_out.evaluate(net, data.probe, data.test, [0.01], scale=scale))
         for name in ("train", "test", "alignment"):
             assert getattr(results[1], name) == pytest.approx(getattr(results[0], name), rel=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(30, 12), (12, 30)])
+def test_the_path_of_a_kernel_is_ridge_on_its_features(shape):
+    """And the errors of leaving one out are those of refits."""
+    (Z, y), new, penalties = features(*shape), np.random.default_rng(2).normal(size=(7, shape[1])), np.array([0.1, 1, 50])
+    kernel, n = Z @ Z.T, len(Z)
+    path = ridge.RidgePath(kernel, y)
+    for k, penalty in enumerate(penalties):
+        assert relative(path.values(new @ Z.T, penalties)[:, k], new @ ridge.Ridge(Z, y).weights(penalty / n)) < 1e-8
+        assert relative(path.values(new @ Z.T, penalties)[:, k], new @ ridge.Ridge(Z, y).weights(penalty)) > 1e-3
+        beta = ridge.solve(kernel, np.stack([y, 2 * y], axis=1), penalty)
+        assert relative(path.coefficients(penalties)[:, k], beta[:, 0]) < 1e-8 > relative(2 * beta[:, 0], beta[:, 1])
+    for i in (0, n - 1):
+        others = np.delete(np.arange(n), i)
+        refit = ridge.RidgePath(kernel[np.ix_(others, others)], y[others]).values(kernel[i : i + 1, others], penalties)
+        assert path.leave_one_out(penalties)[i] == pytest.approx(y[i] - refit[0], rel=1e-7)
 
 
 @pytest.mark.parametrize("h, d", [(50, 30), (30, 50)])
@@ -84,8 +101,8 @@ def test_similarity_is_that_of_the_singular_vector(h, d):
     W = rng.normal(size=(h, d))
     v = np.linalg.svd(W)[2][0]
     directions = np.linalg.qr(rng.normal(size=(d, 3)))[0].T
-    assert ridge.similarity(W, directions[0]) == pytest.approx(abs(v @ directions[0]), abs=1e-10)
-    assert ridge.similarity(W, directions) == pytest.approx(np.linalg.norm(directions @ v), abs=1e-10)
-    assert ridge.similarity(W.astype(np.float32), v) == pytest.approx(1, abs=1e-6)
+    assert read_out.similarity(W, directions[0]) == pytest.approx(abs(v @ directions[0]), abs=1e-10)
+    assert read_out.similarity(W, directions) == pytest.approx(np.linalg.norm(directions @ v), abs=1e-10)
+    assert read_out.similarity(W.astype(np.float32), v) == pytest.approx(1, abs=1e-6)
     planted = W + 40 * np.outer(rng.normal(size=h) / h**0.5, directions[0])
-    assert ridge.similarity(planted, directions[0]) > 0.95 > ridge.similarity(W, directions[0])
+    assert read_out.similarity(planted, directions[0]) > 0.95 > read_out.similarity(W, directions[0])

@@ -59,7 +59,7 @@ def test_supremum_in_space_is_that_over_all_patterns():
         centre = rng.standard_normal(3)
         found = np.linalg.norm(alignment.vector(x, y, w) - centre, axis=1).max()
         assert deviation.supremum(x, y, centre) == pytest.approx(found, rel=1e-12)
-        assert len(np.unique(alignment.signs(x, w) > 0, axis=0)) == len(circles.patterns(x))
+        assert len(np.unique(w @ x.T > 0, axis=0)) == len(circles.patterns(x))
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 40, 400])
@@ -85,13 +85,6 @@ def test_a_maximum_inside_an_arc_is_found():
     assert deviation.supremum(x, np.zeros(1), teacher) == pytest.approx(0.5, rel=1e-12)
 
 
-def test_linear_teacher_as_curve_and_as_constant():
-    rng = stats.stream("test constant curve")
-    teacher = teachers.first_axis(2)
-    x, y = teachers.gaussian(rng, teacher, 200)
-    assert deviation.supremum(x, y, teacher) == pytest.approx(deviation.supremum(x, y, np.array([0.5, 0.0])), rel=1e-10)
-
-
 @pytest.mark.parametrize("d", [2, 3])
 def test_search_comes_close_to_the_exact_supremum_from_below(d):
     for seed in range(5):
@@ -102,27 +95,3 @@ def test_search_comes_close_to_the_exact_supremum_from_below(d):
         assert 0.97 * exact <= found.value <= exact * (1 + 1e-12)
         value = np.linalg.norm(alignment.vector(x, y, found.direction) - centre)
         assert found.value == pytest.approx(value, rel=1e-12)
-
-
-def test_search_around_a_teacher_interpolates_its_mean(monkeypatch):
-    """With few nodes the circles are judged approximately; what is returned is exact, and nearly as good."""
-    rng = stats.stream("test nodes")
-    teacher = teachers.relu(rng, 5, 4)
-    x, y = teachers.gaussian(rng, teacher, 2000)
-    values = []
-    for nodes in (10_000, 100):
-        monkeypatch.setattr(deviation, "NODES", nodes)
-        found = deviation.search(stats.stream("test nodes search"), x, y, teacher)
-        difference = alignment.vector(x, y, found.direction) - alignment.population(teacher, found.direction)
-        assert found.value == pytest.approx(np.linalg.norm(difference), rel=1e-12)
-        values.append(found.value)
-    assert values[1] == pytest.approx(values[0], rel=0.05)
-
-
-def test_search_beats_its_starts():
-    rng = stats.stream("test starts")
-    x, y = teachers.gaussian(rng, teachers.first_axis(10), 500)
-    centre = 0.5 * np.eye(10)[0]
-    w = stats.stream("test starts").standard_normal((50, 10))
-    starts = np.linalg.norm(alignment.vector(x, y, w) - centre, axis=1).max()
-    assert deviation.search(rng, x, y, centre).value > 1.2 * starts

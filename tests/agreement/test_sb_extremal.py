@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.simplicity_bias import infinite_sample
+from experiments.simplicity_bias import extremal, infinite_sample
 from shallow import stats
 from shallow.data import teachers
-from shallow.geometry import alignment, extremal
+from shallow.geometry import alignment
 
 
 def rows(found):
@@ -39,37 +39,6 @@ def test_circle_and_faces_agree_for_more_points(n):
     for seed in range(5):
         sample = draw(2, n, seed)
         assert rows(extremal.circle(*sample)) == rows(extremal.faces(*sample))
-
-
-@pytest.mark.parametrize("d", [2, 3, 4])
-def test_every_vector_found_meets_the_definition(d):
-    x, y = draw(d, 12, 0)
-    found = extremal.faces(x, y)
-    assert len(found) == len(found.directions) + (found.kinds == 0).sum()
-    for D, kind, zeros, w in zip(found.vectors, found.kinds, found.zeros, found.directions, strict=False):
-        products = np.where(np.abs(x @ w) < 1e-12, 0.0, x @ w)
-        pattern = np.sign(products)
-        corner, edges = alignment.bundle(x, y, pattern)
-        assert len(edges) == zeros and np.allclose(D, kind * np.linalg.norm(D) * w)
-        if zeros:
-            shares = np.linalg.lstsq(edges.T, D - corner, rcond=None)[0]
-            assert ((shares >= -1e-9) & (shares <= 1 + 1e-9)).all() and np.allclose(corner + shares @ edges, D)
-        else:
-            assert np.allclose(D, corner) and np.allclose(D, alignment.vector(x, y, w))
-
-
-@pytest.mark.parametrize(("n", "d"), [(1, 2), (3, 3), (5, 5), (4, 6), (6, 6)])
-def test_the_closed_form_of_orthogonal_inputs(n, d):
-    rng = stats.stream("orthogonal", n, d)
-    x = np.linalg.qr(rng.standard_normal((d, d)))[0][:n] * rng.uniform(0.5, 2, (n, 1))
-    for positive in range(n + 1):
-        y = np.abs(rng.standard_normal(n)) * np.where(np.arange(n) < positive, 1, -1)
-        found = extremal.brute_force(x, y)
-        assert rows(found)[1:] == rows(extremal.orthogonal(x, y))[1:] or np.allclose(
-            sorted(map(tuple, found.vectors.round(9) + 0.0)),
-            sorted(map(tuple, extremal.orthogonal(x, y).vectors.round(9) + 0.0)),
-        )
-        assert len(found) == extremal.orthogonal_count(positive, n - positive)
 
 
 def test_a_half_turn_without_the_boundary_rays_misses_vectors():

@@ -1,7 +1,5 @@
 """Tail fits against a scan written out in full and against the package `powerlaw`, and their speed."""
 
-import time
-
 import numpy as np
 import powerlaw
 import pytest
@@ -11,14 +9,9 @@ from scipy import integrate
 
 from shallow.spectra import tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
-from shallow.spectra.tail_laws import Exponential, LogNormal, PowerLaw, TruncatedPowerLaw, vuong
+from shallow.spectra.tail_laws import Exponential, LogNormal, PowerLaw, vuong
 
-LAWS = {
-    "power_law": PowerLaw,
-    "exponential": Exponential,
-    "lognormal": LogNormal,
-    "truncated_power_law": TruncatedPowerLaw,
-}
+LAWS = {"power_law": PowerLaw, "exponential": Exponential, "lognormal": LogNormal}
 
 
 def sample(name: str, size: int, seed: int = 0) -> np.ndarray:
@@ -88,7 +81,6 @@ def test_standard_fit_is_that_of_powerlaw(name, size):
     assert fit.xmin == known.xmin and fit.size == known.n_tail
     assert fit.alpha == pytest.approx(known.alpha, rel=1e-8)
     assert fit.distance == pytest.approx(known.D, abs=1e-8)
-    assert fit.standard_error == pytest.approx(known.power_law.standard_err, rel=1e-8)
 
 
 @quiet
@@ -114,9 +106,9 @@ def test_hill_and_its_path_are_fits_with_given_cuts():
     assert path.xmin[path.sizes == 251][0] == np.median(x)
 
 
-def inside(law: PowerLaw | Exponential | LogNormal | TruncatedPowerLaw) -> bool:
-    """Whether a fit lies where the package can find it: its exponents are not negative, its deviation no limit."""
-    return getattr(law, "alpha", 0) >= 0 and getattr(law, "mu", 0) > -20
+def inside(law: PowerLaw | Exponential | LogNormal) -> bool:
+    """Whether a fit lies where the package can find it: its deviation is no limit."""
+    return getattr(law, "mu", 0) > -20
 
 
 @quiet
@@ -146,8 +138,6 @@ def test_laws_of_the_tail_are_fitted_at_least_as_well_as_by_powerlaw(law, name, 
         (Exponential(2.0, 0.7), powerlaw.Exponential(xmin=2.0, parameters=[0.35])),
         (LogNormal(2.0, 0.5, 0.8), powerlaw.Lognormal(xmin=2.0, parameters=[0.5 + np.log(2), 0.8])),
         (LogNormal(2.0, -3.0, 1.5), powerlaw.Lognormal(xmin=2.0, parameters=[-3 + np.log(2), 1.5])),
-        (TruncatedPowerLaw(2.0, 1.6, 0.2), powerlaw.Truncated_Power_Law(xmin=2.0, parameters=[1.6, 0.1])),
-        (TruncatedPowerLaw(2.0, 2.4, 1e-5), powerlaw.Truncated_Power_Law(xmin=2.0, parameters=[2.4, 5e-6])),
     ],
     ids=lambda law: type(law).__name__,
 )
@@ -170,8 +160,6 @@ def test_likelihood_ratio_is_that_of_powerlaw(name):
         ratio, p = fit.distribution_compare("power_law", law, normalized_ratio=True)
         found = vuong(ours, other, x)
         assert (found.normalised, found.p) == pytest.approx((ratio, p), rel=0.02, abs=1e-6)
-    nested = vuong(ours, TruncatedPowerLaw.fit(x, xmin), x, nested=True)
-    assert nested.ratio <= 1e-9 and 0 <= nested.p <= 1
 
 
 @pytest.mark.parametrize(
@@ -183,12 +171,6 @@ def test_likelihood_ratio_is_that_of_powerlaw(name):
         LogNormal(2.0, 1.0, 0.5),
         LogNormal(2.0, -40.0, 3.0),
         LogNormal(2.0, -900.0, 30.0),
-        TruncatedPowerLaw(5.0, 2.0, 0.1),
-        TruncatedPowerLaw(5.0, -30.0, 20.0),
-        TruncatedPowerLaw(5.0, 1.0, 1e-6),
-        TruncatedPowerLaw(5.0, 0.3, 1e-4),
-        TruncatedPowerLaw(5.0, 6.0, 500.0),
-        TruncatedPowerLaw(5.0, 2.5, 0.0),
     ],
     ids=str,
 )
@@ -217,20 +199,6 @@ def test_fits_are_stationary(family, name):
             assert moved.log_density(tail).sum() <= best + 1e-7 * abs(best) * (getattr(law, field) == 0)
 
 
-@quiet
-def test_fit_is_twenty_times_faster_than_powerlaw():
-    x = sample("pareto 2.5", 4000)
-    tails.power_law(x)
-    seconds = []
-    for _ in range(5):
-        began = time.perf_counter()
-        tails.power_law(x)
-        seconds.append(time.perf_counter() - began)
-    began = time.perf_counter()
-    reference(x)
-    assert time.perf_counter() - began > 20 * min(seconds)
-
-
 @given(st.integers(0, 10**6), st.floats(1e-9, 1e9))
 @settings(max_examples=40, deadline=None)
 def test_exponents_do_not_depend_on_scale_or_order(seed, scale):
@@ -241,5 +209,17 @@ def test_exponents_do_not_depend_on_scale_or_order(seed, scale):
     before, after = tails.scan(x), tails.scan(changed)
     assert (after.alpha, after.distance) == pytest.approx((before.alpha, before.distance), rel=1e-8)
     assert after.xmin == pytest.approx(scale * before.xmin)
-    first, second = TruncatedPowerLaw.fit(x, before.xmin), TruncatedPowerLaw.fit(changed, after.xmin)
-    assert (first.alpha, first.kappa) == pytest.approx((second.alpha, second.kappa), rel=1e-5, abs=1e-7)
+
+
+def test_zeros_of_a_rank_deficient_matrix_are_no_bad_input():
+    values = np.append(np.zeros(40), np.geomspace(1, 100, 60))
+    assert tails.hill(values) == tails.hill(np.append(np.full(40, 0.5), values[40:]))
+    assert tails.scan(values) == tails.scan(values[40:])
+    path = tails.hill_path(values)
+    assert path.alpha[-1] == 1 and path.xmin[-1] == 0 and path.alpha[40] > 1
+
+
+def test_constant_tails_have_infinite_exponents_and_are_not_chosen():
+    path = tails.hill_path(np.array([1.0, 2.0, 3.0, 3.0]))
+    assert np.isinf(path.alpha[0]) and np.isfinite(path.alpha[1:]).all()
+    assert tails.scan(np.array([1.0, 2.0, 3.0, 3.0])).xmin < 3

@@ -5,8 +5,7 @@ import pytest
 import torch
 from scipy.special import ndtr
 
-from experiments.simplicity_bias import runs, stationary, sweeps
-from experiments.simplicity_bias import variants as experiment
+from experiments.simplicity_bias import adam_and_gelu, stationary, transition
 from shallow.data import teachers
 from shallow.nets import TwoLayer, small
 from shallow.stats import stream
@@ -72,8 +71,8 @@ def test_calls_do_not_depend_on_where_the_path_is_looked_at():
 def test_a_variant_is_measured_with_its_own_activation():
     network, x = small(stream("g"), 9, 5, 1.0), stream("x").standard_normal((30, 5))
     expected = TORCH["gelu"](torch.tensor(x @ network.W.T)).numpy() @ network.v
-    np.testing.assert_allclose(experiment.gelu(network, x), expected, atol=1e-12)
-    found = experiment.variant(0, 60, "GeLU", width=32, steps=300, snapshots=[300])
+    np.testing.assert_allclose(adam_and_gelu.gelu(network, x), expected, atol=1e-12)
+    found = adam_and_gelu.variant(0, 60, "GeLU", width=32, steps=300, snapshots=[300])
     assert found.sizes == {"step": 1} and 0 < float(found.excess[0]) < 2
 
 
@@ -105,14 +104,14 @@ def test_a_corner_is_stationary_for_the_smallest_subgradient_alone():
 
 def test_the_shortened_end_is_the_beginning_of_the_run():
     found = stationary.stationary(0, 60, width=20, steps=1001, more=0)
-    path = runs.run(0, 60, width=20, steps=1000)
+    path = transition.run(0, 60, width=20, steps=1000)
     assert list(found.data_vars) == ["train"]
     assert float(found.train.sel(step=1000)) == float(path.train.sel(step=1000))
 
 
 def test_a_fixed_mass_is_fixed():
     """The mean square of the initial weights times the width is the same at every width."""
-    masses = [float(sweeps.at_fixed_mass(0, 30, width=m, steps=0).mass[0]) for m in (500, 4000)]
+    masses = [float(transition.at_fixed_mass(0, 30, width=m, steps=0).mass[0]) for m in (500, 4000)]
     assert masses[0] == pytest.approx(masses[1], rel=0.1)
 
 
@@ -140,4 +139,4 @@ def test_a_diverging_run_says_so():
 
 def test_an_unknown_variant_is_named():
     with pytest.raises(ValueError, match="kind must be one of"):
-        experiment.variant(0, 60, "SGD")
+        adam_and_gelu.variant(0, 60, "SGD")

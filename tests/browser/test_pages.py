@@ -63,12 +63,18 @@ def test_the_guard_sees_what_goes_wrong(page, site, log):
     assert any("planted" in error for error in log.errors)
 
 
+def typeset(page: Page) -> None:
+    """Wait until MathJax, which loads after the page, has set all formulas."""
+    page.wait_for_function("Boolean(window.MathJax?.startup?.promise)", timeout=60_000)
+    page.evaluate("MathJax.startup.promise")
+
+
 @every_page_with_mathematics
 def test_mathematics_is_typeset(page, site, name):
     page.goto(f"{site}/{name}.html")
     formulas = page.locator("article mjx-container")
     formulas.first.wait_for(state="attached", timeout=60_000)
-    page.evaluate("MathJax.startup.promise")
+    typeset(page)
     assert page.locator("article .math").count() <= formulas.count()
     assert page.locator("article mjx-merror").count() == 0
     # The fonts are those of the site: a visible formula has width.
@@ -162,7 +168,7 @@ CLIPPED = """() => [...document.querySelectorAll("article div.math")].filter(blo
 def test_displayed_equations_fit_their_column(page, site, name):
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(f"{site}/{name}.html", wait_until="load")
-    page.evaluate("MathJax.startup.promise")
+    typeset(page)
     page.evaluate("document.querySelectorAll('article details').forEach(fold => { fold.open = true; })")
     page.wait_for_timeout(500)
     assert page.evaluate(CLIPPED) == []
@@ -173,7 +179,7 @@ def test_page_fits_a_phone(page, site, name):
     page.set_viewport_size(PHONE)
     page.goto(f"{site}/{name}.html", wait_until="networkidle")
     if has_mathematics(name):
-        page.evaluate("MathJax.startup.promise")
+        typeset(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], page.evaluate(TOO_WIDE)
 
 

@@ -7,8 +7,6 @@ from experiments.cyclic_labels import initialisation
 from shallow import nets
 from shallow.data import cyclic
 from shallow.kernels import empirical
-from shallow.nets import TwoLayer
-from shallow.train import univariate
 
 ROUND_OFF = 1e-12
 
@@ -56,10 +54,6 @@ def test_the_rescaled_network_at_the_full_step_is_something_else():
     assert initialisation.rescaling(0, width=64, step=0.01, slower=1.0, epochs=200).difference > 1e-3
 
 
-def test_every_column_of_the_heatmap_starts_at_zero():
-    assert initialisation.initial_output(17, width=64).output == 0.0
-
-
 def test_kernel_scales_with_the_square_of_the_parameters():
     network, x = nets.default(np.random.default_rng(1), 64), cyclic.grid(30)
     for alpha in (0.5, 0.1, 0.01):
@@ -74,12 +68,6 @@ def test_zero_is_a_saddle_of_the_risk(periods):
         found = initialisation.saddle(seed, n=10, periods=periods, width=64)
         assert found.descent < 0 < found.ascent and found.ascent == pytest.approx(-float(found.descent), rel=1e-9)
     assert initialisation.stays_at_zero(10, periods=periods, width=64, epochs=50)
-
-
-def test_zero_is_left_from_any_other_point():
-    sample, tiny = cyclic.sample(10), TwoLayer([1e-3], [0.0], [0.0])
-    run = univariate.train(sample.x, sample.y, tiny, step=0.01, epochs=1)
-    assert run.network.v[0] != 0
 
 
 def test_passage_is_slower_from_smaller_parameters():

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-import torch
 from scipy import stats as scipy_stats
 
+from experiments.cyclic_labels import wide_kernels
 from shallow import nets
-from shallow.kernels import arc_cosine, empirical, layered, limits
+from shallow.kernels import arc_cosine, empirical, layered
 from shallow.stats import stream
 
 
@@ -38,16 +38,6 @@ def z_scores(kernels, expected):
     return (kernels.mean(axis=0) - expected) / (kernels.std(axis=0) / np.sqrt(len(kernels)))
 
 
-def test_default_law_is_that_of_pytorch():
-    """The scaling that the recursion assumes, against torch.nn.Linear: bounds and variances of weights and biases."""
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        layer = torch.nn.Linear(7, 40_000)
-    for parameter in (layer.weight.detach(), layer.bias.detach()):
-        assert float(parameter.abs().max()) <= 7**-0.5
-        assert float(parameter.var()) == pytest.approx(1 / 21, rel=0.02)
-
-
 @pytest.mark.parametrize("output", layered.OUTPUTS)
 def test_kernel_is_positive_semidefinite_as_is_every_layer(output):
     network, x = draw(stream("arc-cosine", "psd"), 4, 3, 10), points(60, 4)
@@ -57,29 +47,6 @@ def test_kernel_is_positive_semidefinite_as_is_every_layer(output):
         assert values[0] >= -1e-13 * values[-1]
     values = np.linalg.eigvalsh(sum(layers) - 2 * layers[1])  # no sum of kernels
     assert values[0] < -1e-3 * values[-1]
-
-
-def test_kernel_of_an_antisymmetric_pair_is_that_of_one_network():
-    """f = (f_1 - f_2) / sqrt 2 with equal networks: the kernel of the network, and zero output."""
-    weights, biases = draw(stream("arc-cosine", "pair"), 4, 2, 10)
-    x = torch.as_tensor(points(8, 4))
-    parameters = [torch.as_tensor(array) for pair in zip(weights, biases) for array in pair]
-
-    def one(parameters, point):
-        *hidden, (W, b) = zip(parameters[::2], parameters[1::2])
-        for V, c in hidden:
-            point = torch.relu(V @ point + c)
-        return (W @ point + b)[0]
-
-    def pair(both, point):
-        return (one(both[0], point) - one(both[1], point)) / 2**0.5
-
-    both = (parameters, [p.clone() for p in parameters])
-    rows = [torch.func.grad(pair)(both, point) for point in x]
-    J = np.array([torch.cat([g.ravel() for half in row for g in half]).numpy() for row in rows])
-    assert all(pair(both, point) == 0 for point in x)
-    found = layered.ntk(weights, biases, x)
-    assert found == pytest.approx(J @ J.T, rel=1e-12)
 
 
 def test_doubling_all_layers_into_one_network_is_no_antisymmetric_pair():
@@ -107,7 +74,7 @@ def test_moments_are_those_of_samples_and_of_the_closed_form_for_one_input():
         assert abs(sample.mean() - value) < 4.5 * error
         assert abs(sample.mean() - 1.05 * value) > 4.5 * error
     x = np.linspace(-2, 2, 9)
-    variances, expected = 1 + x**2, limits.gaussian(x)
+    variances, expected = 1 + x**2, wide_kernels.gaussian(x)
     ours = arc_cosine.moments(variances[:, None], 1 + np.outer(x, x), variances)
     assert ours.product == pytest.approx(expected.output, abs=1e-7)
     assert ours.active * (1 + np.outer(x, x)) == pytest.approx(expected.hidden, abs=1e-7)
@@ -142,7 +109,7 @@ def test_uniform_weights_have_the_same_limit_for_many_inputs_only():
     few, many = np.linspace(-1, 1, 5)[:, None], points(5, 50)
     close, off = (z_scores(widest(x, "uniform"), arc_cosine.ntk(x, depth=1, width=20_000)) for x in (many, few))
     assert np.abs(close).max() < 4.5 < 8 < np.abs(off).max()
-    assert np.abs(z_scores(widest(few, "uniform") - 1, limits.uniform(few[:, 0]).at(20_000))).max() < 4.5
+    assert np.abs(z_scores(widest(few, "uniform") - 1, wide_kernels.uniform(few[:, 0]).at(20_000))).max() < 4.5
 
 
 def test_uniform_weights_are_invariant_under_flips_and_permutations_but_not_under_rotations():

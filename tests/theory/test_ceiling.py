@@ -68,16 +68,3 @@ def test_energies_are_all_there_is_and_tend_to_hermite_parts(dimension):
 def test_known_numbers_of_harmonics():
     assert angular_energies(Polynomial.basis(4), 1.0, 3).harmonics.tolist() == [1, 3, 5, 7, 9]
     assert angular_energies(Polynomial.basis(3), 1.0, 2).harmonics.tolist() == [1, 2, 2, 2]
-
-
-@pytest.mark.parametrize(
-    ("name", "call"),
-    [
-        ("dimension", lambda: ceiling(TARGET, 1.0, 1, 10)),
-        ("deviation", lambda: ceiling(TARGET, 0.0, 5, 10)),
-        ("points", lambda: ceiling(TARGET, 1.0, 5, -1)),
-    ],
-)
-def test_bad_input_is_named(name, call):
-    with pytest.raises(ValueError, match=name):
-        call()

@@ -1,19 +1,15 @@
 """Laws behind the chapter on hidden structure: folding, parity and the first push, silent alignment, sign flips."""
 
-import math
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 from scipy import stats as scipy_stats
 
 from experiments.hidden_structure import folding, linear_flow, symmetry
-from shallow import nets, stats
+from shallow import stats
 from shallow.data import hidden_index, orthants
 from shallow.geometry import hidden_direction
 from shallow.geometry.hidden_direction import RandomCosine
-from shallow.kernels import empirical
 
 DEVIATION = 0.47  # of v in the data of the chapter
 
@@ -56,41 +52,11 @@ def test_cosines_of_random_weights_have_their_law():
 # Parity and the first push.
 
 
-@pytest.mark.parametrize("degree", range(3, 10))
-def test_parity_decides_the_linear_signal(degree):
-    """Odd: no mean second derivative.  Even: no linear signal.  Shifted roots: both."""
-    target, v = hidden_index.polynomial(degree), DEVIATION * stats.stream("test parity").standard_normal(400_000)
-    c = hidden_index.hermite_coefficients(target, DEVIATION)
-    wrong = c[(degree + 1) % 2 :: 2]
-    assert np.abs(wrong).max() < 1e-12 * np.abs(c).max()
-    moved = hidden_index.hermite_coefficients(hidden_index.polynomial(degree, 0.3), DEVIATION)
-    assert np.abs(moved[[1, 2]]).min() > 1e-3
-    if degree < 7:  # beyond, the sample's moments are those of its few largest |v|
-        signal = v * target(v)
-        assert DEVIATION * c[1] == pytest.approx(signal.mean(), abs=4 * signal.std() / len(v) ** 0.5)
-        for order in (1, 2, 3):
-            slopes = target.deriv(order)(v)
-            expected = math.factorial(order) ** 0.5 * c[order] / DEVIATION**order
-            assert slopes.mean() == pytest.approx(expected, abs=4 * slopes.std() / len(v) ** 0.5 + 1e-9)
-
-
 def coefficients(degree, deviation, loss="square", shift=0.0):
     target = hidden_index.polynomial(degree, shift)
     if loss == "square":
         return hidden_index.hermite_coefficients(target, deviation)
     return hidden_index.sign_coefficients(target, deviation, 40)
-
-
-@pytest.mark.parametrize("loss", ["square", "absolute"])
-@pytest.mark.parametrize("degree", [3, 4, 5, 6])
-def test_pair_of_opposite_neurons_sees_the_linear_signal_alone(degree, loss):
-    """D(w, b) + D(-w, -b) = E[q x]: Sigma e times a number for an odd target, nothing for an even one."""
-    rng = stats.stream("test pairs", degree)
-    W, b, e, c = rng.standard_normal((6, 20)), rng.standard_normal(6), np.ones(20), coefficients(degree, 20**0.5, loss)
-    both = hidden_direction.push(W, b, c, e, e).weights + hidden_direction.push(-W, -b, c, e, e).weights
-    size = np.abs(hidden_direction.push(W, b, c, e, e).weights).max()
-    assert both == pytest.approx(np.full((6, 20), c[1] / 20**0.5), abs=1e-12 * size)
-    assert (np.abs(both).max() > 1e-2 * size) == bool(degree % 2)
 
 
 @pytest.mark.parametrize("loss", ["square", "absolute"])
@@ -106,26 +72,6 @@ def test_without_biases_an_odd_target_pushes_all_neurons_alike(loss):
 
     assert spread(3) < 1e-12 and spread(7) < 1e-12
     assert spread(4) > 0.1 and spread(3, shift=0.5) > 0.01 and spread(3, bias=1.0) > 0.01
-
-
-def test_push_along_the_hidden_direction_by_parity():
-    """In D = 100 dimensions: one sign and equal sizes for odd targets; for even ones proportional to rho, hence small.
-
-    To leading order the even push is sqrt(2) c_2 phi(0) rho along e and c_0 phi(0) along w, with an error of rho^3.
-    """
-    rng = stats.stream("test parity of the push")
-    W, e = rng.standard_normal((400, 100)), np.full(100, 0.1)
-    W /= np.linalg.norm(W, axis=1, keepdims=True)
-    along = {}
-    for degree in (5, 6):
-        c = coefficients(degree, 1.0)
-        along[degree] = hidden_direction.push(W, np.zeros(400), c, e, np.ones(100)).weights @ e / np.linalg.norm(c)
-    assert np.ptp(along[5]) < 1e-12 and abs(along[5][0]) > 0.05
-    rho, c = W @ e, coefficients(6, 1.0)
-    leading = (2**0.5 * c[2] + c[0]) / (2 * np.pi) ** 0.5 * rho / np.linalg.norm(c)
-    assert (np.abs(along[6] - leading) < 0.6 * np.abs(rho) ** 3).all()
-    assert np.median(np.abs(along[6] / leading - 1)) < 0.02
-    assert 0.4 < (along[6] > 0).mean() < 0.6
 
 
 @pytest.mark.parametrize("loss", ["square", "absolute"])
@@ -162,38 +108,6 @@ def test_first_gradient_of_a_paired_network(degree, loss):
     assert scores[loss].max() < 5 and scores[wrong].max() > 15
 
 
-def halves(rng, inputs, units):
-    """The document's start: PyTorch's default, the second half of the hidden layer minus the first, outputs free."""
-    first = nets.default(rng, units // 2, inputs)
-    W, b = np.concatenate([first.W, -first.W]), np.concatenate([first.b, -first.b])
-    return nets.TwoLayer(W, b, rng.uniform(-1, 1, units) / units**0.5)
-
-
-def test_first_gradient_at_the_start_and_scale_of_the_document():
-    """Absolute loss, 100 inputs of size 0.047: the output is not zero but small, and the push is that of the formula.
-
-    For odd degrees nearly all units are pushed along the hidden direction to one side, for even ones to either side and
-    far less.
-    """
-    rng = stats.stream("test start of the document")
-    e, x = np.ones(100), DEVIATION / 10 * rng.standard_normal((20_000, 100))
-    network = halves(rng, 100, 128)
-    output, active = network.forward(x), x @ network.W.T + network.b > 0
-    along = {}
-    for degree in (3, 4, 5, 7):
-        target = hidden_index.polynomial(degree)
-        seen = (active * np.sign(target(x @ e) - output)[:, None]).T @ (x @ e) / len(x)
-        c = hidden_index.sign_coefficients(target - output.mean(), DEVIATION, 40)
-        push = hidden_direction.push(network.W, network.b, c, e, np.full(100, (DEVIATION / 10) ** 2)).weights
-        along[degree] = push @ e
-        assert seen == pytest.approx(along[degree], abs=5 * DEVIATION / len(x) ** 0.5)
-        straight = hidden_direction.aligned(hidden_direction.cosines(push, e), 0.9)
-        one_side = np.abs(np.sign(along[degree]).mean())
-        assert (straight > 0.8 and one_side > 0.9) if degree % 2 else (straight < 0.5 and one_side < 0.5)
-    sizes = {degree: np.median(np.abs(push)) for degree, push in along.items()}
-    assert sizes[3] > sizes[5] > sizes[7] > 10 * sizes[4]
-
-
 # Silent alignment.
 
 
@@ -228,56 +142,7 @@ def test_kernel_turns_before_the_loss_falls_if_the_start_is_small():
     assert flow.alignment[-1] == pytest.approx(2 / 9**0.5, abs=1e-3)  # 2 / sqrt(D + 3)
 
 
-def test_inputs_that_are_not_white_turn_the_kernel_twice():
-    """From a small start the predictor first grows along Lambda beta, not along beta, where it must end."""
-    variances, beta = np.array([4.0, 1, 1, 1, 1, 1]), np.array([0.5, 1, 0, 0, 0, 0])
-
-    def cosine(flow, direction):
-        u = flow.predictor
-        return u @ direction / (np.linalg.norm(u, axis=1) * np.linalg.norm(direction))
-
-    flow = linear_flow.integrate(*small_start(1e-4), beta, np.linspace(0, 60, 2401), variances=variances)
-    early = np.argmax(flow.loss < 0.99 * flow.loss[0])
-    assert cosine(flow, variances * beta)[early] > 0.999 and cosine(flow, beta)[early] < 0.9
-    assert cosine(flow, beta)[-1] > 0.999
-    white = linear_flow.integrate(*small_start(1e-4), beta, np.linspace(0, 60, 2401))
-    assert cosine(white, beta)[np.argmax(white.loss < 0.99 * white.loss[0])] > 0.999
-
-
 # Sign flips.
-
-
-def ridge(kernel, x, y, z):
-    return kernel(z, x) @ np.linalg.solve(kernel(x, x) + 0.1 * np.eye(len(x)), y)
-
-
-def test_invariance_of_a_kernel_is_not_invariance_of_its_functions():
-    """Joint invariance: flipped data give the flipped prediction.  Full invariance: the prediction is invariant."""
-    rng = stats.stream("test two invariances")
-    flips, x, z, y = (
-        orthants.signs(np.arange(8), 3),
-        rng.normal(size=(9, 3)),
-        rng.normal(size=(7, 3)),
-        rng.normal(size=9),
-    )
-    network = nets.default(rng, 20, 3)
-
-    def joint(x, z):
-        return np.exp(-((x[:, None] - z) ** 2).sum(axis=-1))
-
-    def folded(x, z):
-        return symmetry.gaussian(x, z, 1.0)
-
-    def neither(x, z):
-        return empirical.ntk(network, x, z)
-
-    s = flips[2]
-    moves, keeps = {}, {}
-    for name, kernel in (("joint", joint), ("folded", folded), ("neither", neither)):
-        moves[name] = np.abs(ridge(kernel, s * x, y, s * z) - ridge(kernel, x, y, z)).max()
-        keeps[name] = np.abs(ridge(kernel, x, y, s * z) - ridge(kernel, x, y, z)).max()
-    assert max(moves["joint"], moves["folded"], keeps["folded"]) < 1e-10
-    assert min(moves["neither"], keeps["joint"], keeps["neither"]) > 0.05
 
 
 def test_shares_of_known_kernels():
@@ -292,21 +157,3 @@ def test_shares_of_known_kernels():
         assert symmetry.invariant_share(kernel, x, flips) == pytest.approx(share, abs=1e-6)
     few = flips[[7, 6]]  # the last coordinate alone
     assert symmetry.invariant_share(lambda x, z: x[:, :2] @ z[:, :2].T, x, few) == pytest.approx(1)
-
-
-def mean_kernel(*networks):
-    return lambda x, z: sum(empirical.ntk(network, x, z) for network in networks) / len(networks)
-
-
-def test_tangent_kernel_is_jointly_invariant_on_average_only():
-    """Exactly in the mean over a network and its flips; for one network with a defect of order m^(-1/2)."""
-    flips, x = orthants.signs(np.arange(8), 3), stats.stream("test joint defect").standard_normal((10, 3))
-    square = {}
-    for width in (64, 1024):
-        networks = [nets.default(stats.stream("test joint defect", width, seed), width, 3) for seed in range(80)]
-        square[width] = np.mean([symmetry.joint_defect(mean_kernel(one), x, flips) ** 2 for one in networks])
-    assert (square[64] / square[1024]) ** 0.5 == pytest.approx(4, rel=0.2)
-    one = networks[0]
-    flipped = mean_kernel(*(replace(one, W=one.W * s) for s in flips))
-    assert symmetry.joint_defect(flipped, x, flips) < 1e-14 < 1e-3 < square[1024] ** 0.5
-    assert 0.1 < symmetry.invariant_share(flipped, x, flips) < 0.9  # by no means fully invariant

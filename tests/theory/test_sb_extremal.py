@@ -3,21 +3,14 @@
 import numpy as np
 import pytest
 
-from experiments.simplicity_bias import infinite_sample
+from experiments.simplicity_bias import extremal, infinite_sample
 from shallow import stats
 from shallow.data import teachers
-from shallow.geometry import alignment, extremal
-from shallow.nets import TwoLayer
+from shallow.geometry import alignment
 
 
 def linear_sample(n, seed, d=2, noise=teachers.NOISE):
     return teachers.gaussian(stats.stream("laws", d, n, seed), teachers.first_axis(d), n, noise)
-
-
-def star(k):
-    """k units of one sign at equal angles."""
-    angles = 0.1 + 2 * np.pi * np.arange(k) / k
-    return TwoLayer(np.column_stack([np.cos(angles), np.sin(angles)]), np.zeros(k), np.ones(k))
 
 
 @pytest.mark.parametrize("d", [2, 5])
@@ -43,14 +36,6 @@ def test_on_the_circle_maxima_and_minima_alternate(n):
     assert any((found.zeros == 0).sum() % 2 for found in proper)  # false of the open arcs alone
 
 
-def test_the_turning_points_of_a_fine_grid_are_the_extremal_vectors():
-    x, y = linear_sample(15, 3)
-    angles = np.linspace(0, 2 * np.pi, 400_001)[:-1]
-    G = alignment.function(x, y, np.column_stack([np.cos(angles), np.sin(angles)]))
-    rises = np.sign(np.diff(np.append(G, G[0])))
-    assert (rises != np.roll(rises, 1)).sum() == (extremal.circle(x, y).kinds != 0).sum()
-
-
 @pytest.mark.parametrize("noise", [0.01, 0.09, 1.0])
 def test_the_mean_number_of_extremal_vectors_of_many_points(noise):
     """2 + 4 sigma / pi in the plane; without the factor 2 / ||beta|| of the curvature the law would be wrong."""
@@ -60,28 +45,11 @@ def test_the_mean_number_of_extremal_vectors_of_many_points(noise):
     assert noise < 0.05 or abs(counts.mean() - (2 + 2 * noise**0.5 / np.pi)) > 4 * error
 
 
-@pytest.mark.parametrize("whiten", [False, True])
-def test_with_a_margin_two_vectors_are_left_those_of_the_two_half_samples(whiten):
-    for seed in range(20):
-        rng = stats.stream("margin", seed, int(whiten))
-        inputs = teachers.with_margin(rng, 300, 2, 0.5, whiten=whiten)
-        x, y = teachers.labelled(rng, teachers.first_axis(2), inputs)
-        found = extremal.circle(x, y)
-        halves = alignment.vector(x, y, np.array([[1.0, 0.0], [-1.0, 0.0]]))
-        assert len(found) == 2 and np.allclose(found.vectors[np.argsort(-found.kinds)], halves, atol=1e-12)
-
-
 @pytest.mark.parametrize("k", [2, 3, 5, 8])
 def test_solutions_in_the_plane_alternate_and_are_at_most_4k_plus_2(k):
     for seed in range(20):
         found = infinite_sample.on_circle(teachers.relu(stats.stream("bound", k, seed), k, 2))
         assert len(found) <= 4 * k + 2 and found.indices.sum() == 0 and found.proper == len(found)
-
-
-@pytest.mark.parametrize("k", [3, 5, 7])
-def test_odd_stars_have_four_solutions_for_each_unit(k):
-    assert len(infinite_sample.on_circle(star(k))) == 4 * k
-    assert len(infinite_sample.on_circle(star(k + 1))) != 4 * (k + 1)  # even stars have fewer
 
 
 @pytest.mark.parametrize("d", [3, 5])
@@ -92,12 +60,3 @@ def test_the_indices_of_the_solutions_add_up_to_the_euler_characteristic(d):
         found = infinite_sample.newton(teacher, starts)
         assert found.indices.sum() == 2
         assert infinite_sample.newton(teacher, found.directions[:1]).indices.sum() != 2  # one solution alone fails
-
-
-def test_solutions_of_few_units_lie_in_their_span():
-    teacher = teachers.relu(stats.stream("span"), 2, 5)
-    found = infinite_sample.newton(teacher, stats.stream("span starts").standard_normal((300, 5)))
-    basis = np.linalg.svd(teacher.W)[2][:2]
-    assert np.allclose(found.directions @ basis.T @ basis, found.directions, atol=1e-7)
-    plane = TwoLayer(teacher.W @ basis.T, np.zeros(2), teacher.v)
-    assert len(infinite_sample.on_circle(plane)) == len(found)

@@ -41,40 +41,14 @@ def test_hill_gives_a_tail_to_a_law_without_one(ratio):
     assert law.hill < 5
 
 
-def test_hill_is_biased_by_a_body_that_is_no_power_law():
-    """Three quarters of a body far from zero below a Pareto tail: the median cut lies in the body."""
-    rng = np.random.default_rng(4)
-    draws = [np.append(rng.uniform(1, 2, 750), 2 * pareto(rng, 2.0, 250)) for _ in range(100)]
-    assert far_from([tails.hill(x) for x in draws], 2.0) > 3
-    chosen = np.array([tails.power_law(x).alpha for x in draws])
-    assert np.median(chosen) == pytest.approx(2.0, abs=0.1)
-
-
-def test_chosen_cut_costs_variance():
-    rng = np.random.default_rng(5)
-    draws = [MarchenkoPastur(1500, N).quantile(rng.uniform(size=N)) for _ in range(30)]
-    assert np.std([tails.scan(x).alpha for x in draws]) > 2 * np.std([tails.hill(x) for x in draws])
-
-
 @pytest.mark.parametrize("alpha", [1.8, 2.5, 4.0])
 def test_cut_and_exponent_of_a_planted_tail_are_found(alpha):
     rng = np.random.default_rng(int(alpha * 7))
     x = np.append(rng.uniform(0.1, 5, 600), 5 * pareto(rng, alpha, 1400))
     fit = tails.power_law(x)
-    assert fit.alpha == pytest.approx(alpha, abs=4 * fit.standard_error)
+    assert fit.alpha == pytest.approx(alpha, abs=4 * (fit.alpha - 1) / fit.size**0.5)
     assert 4 < fit.xmin < 8
     assert tails.power_law(x, least=1900).alpha != pytest.approx(alpha, abs=0.2)  # a cut in the body
-
-
-def test_interval_covers_as_often_as_it_says():
-    """Nominal 95 %; choosing the cut makes the percentile interval somewhat wide or shifted, never useless."""
-    covered = []
-    for seed in range(60):
-        x = pareto(np.random.default_rng([seed, 1]), 2.5, 300)
-        covered.append(tails.interval(x, name=f"coverage {seed}", resamples=200, least=50).contains(2.5))
-    assert 0.8 <= np.mean(covered) <= 1.0
-    wrong = tails.interval(pareto(np.random.default_rng(0), 3.5, 300), name="wrong", resamples=200, least=50)
-    assert not wrong.contains(2.5)
 
 
 def test_goodness_accepts_power_laws_and_rejects_others():

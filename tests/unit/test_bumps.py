@@ -11,7 +11,7 @@ FALLING = 40.0 * np.exp(-EPOCHS / 4000)
 
 
 def dataset(test, train=FALLING, cluster=None, epochs=EPOCHS):
-    """Curves (runs, records) as :func:`runs.run` stacks them; the test loss lies in `cluster`, or in all alike."""
+    """Curves (runs, records) as :func:`loss_curves.run` stacks them; the test loss lies in `cluster`, or in all alike."""
     test = np.atleast_2d(test)
     share = np.ones(6) if cluster is None else 6.0 * (np.arange(6) == cluster)
     data = {

@@ -5,18 +5,16 @@ import pytest
 import xarray as xr
 
 from experiments.cyclic_labels import (
-    agreement,
     amplitudes,
     bumps,
-    dose,
     embedding,
     ensembles,
     heatmaps,
+    kernel_regime,
+    loss_curves,
+    loss_reduction,
     mechanism,
-    normalisation,
-    outcomes,
-    runs,
-    stability,
+    trainer_agreement,
     undersampling,
 )
 from shallow import nets, stats
@@ -27,50 +25,50 @@ from shallow.train import univariate
 
 @pytest.mark.parametrize("epochs", [1, 50])
 def test_formulas_and_fast_trainer_on_ties(epochs):
-    assert max(agreement.steps(epochs, 0.01).values()) < 1e-12
+    assert max(trainer_agreement.steps(epochs, 0.01).values()) < 1e-12
 
 
 def test_the_adversarial_problem_has_what_it_promises():
-    x, y, network = agreement.adversarial()
+    x, y, network = trainer_agreement.adversarial()
     margins, inner = 1 - y * network.forward(x), np.outer(x, network.W[:, 0]) + network.b
     assert (margins == 0).any() and (inner == 0).any() and (y == 0).any() and len(np.unique(x)) < len(x)
     assert (inner <= 0).all(axis=0).any() and (network.W == 0).any()
 
 
 def test_path_compares_two_trainers():
-    assert float(agreement.path(10, 16, 0.01, epochs=30).difference) < 1e-10
+    assert float(trainer_agreement.path(10, 16, 0.01, epochs=30).difference) < 1e-10
 
 
 def test_instability_counts_jumps_after_the_start():
     epochs, n = np.arange(0, 3001, 500), 10
     quiet = np.array([10, 5, 4, 3, 3, 2, 2.0])
-    assert normalisation.instability(epochs, quiet, n) == 0
-    assert normalisation.instability(epochs, quiet + 8 * (epochs == 2000), n) == pytest.approx(1 / 4)
-    assert normalisation.instability(epochs, quiet + 8 * (epochs == 500), n) == 0
-    assert normalisation.instability(epochs, np.where(epochs > 2000, 0, quiet + 8 * (epochs == 2000)), n) == 0.5
-    assert normalisation.instability(epochs, 0 * quiet, n) == 0
+    assert loss_reduction.instability(epochs, quiet, n) == 0
+    assert loss_reduction.instability(epochs, quiet + 8 * (epochs == 2000), n) == pytest.approx(1 / 4)
+    assert loss_reduction.instability(epochs, quiet + 8 * (epochs == 500), n) == 0
+    assert loss_reduction.instability(epochs, np.where(epochs > 2000, 0, quiet + 8 * (epochs == 2000)), n) == 0.5
+    assert loss_reduction.instability(epochs, 0 * quiet, n) == 0
 
 
 def test_reduced_forms():
     common = dict(width=16, epochs=200)
-    same = [normalisation.reduced(50, 1, form, **common) for form in ("sum", "mean, 50 x step")]
+    same = [loss_reduction.reduced(50, 1, form, **common) for form in ("sum", "mean, 50 x step")]
     assert same[0].identical(same[1])  # the two coincide at n = 50
     assert 0 < float(same[0].alive) <= 1
     with pytest.raises(ValueError, match="form must be one of"):
-        normalisation.reduced(50, 1, "median", **common)
+        loss_reduction.reduced(50, 1, "median", **common)
 
 
 def test_an_unknown_initialisation_is_refused():
     with pytest.raises(ValueError, match="initial must be one of default, normal, got 'zero'"):
-        runs.start(np.random.default_rng(0), 8, initial="zero")
+        loss_curves.start(np.random.default_rng(0), 8, initial="zero")
 
 
 def test_identity_of_mean_and_sum():
-    assert normalisation.identity(20, 0, width=32) < 1e-12
+    assert loss_reduction.identity(20, 0, width=32) < 1e-12
 
 
 def test_active_terms_are_counted_near_boundaries():
-    cell = normalisation.active_terms(40, 0.001, 0, width=16, epochs=20)
+    cell = loss_reduction.active_terms(40, 0.001, 0, width=16, epochs=20)
     x = cyclic.sample(40, base=7).x
     near = np.abs(x[:, None] - np.array([-2, -1, 0, 1, 2]) / 6).min(axis=1) < 1 / 24
     assert int(cell.points_near) == near.sum()
@@ -79,8 +77,8 @@ def test_active_terms_are_counted_near_boundaries():
 
 def test_excess_near_on_planted_counts():
     active, points, n = np.array([4, 0, 4]), np.array([5, 5, 5]), np.array([10, 10, 10])
-    assert normalisation.excess_near(active, np.array([4, 0, 4]), points, n, name="t").estimate == pytest.approx(0.5)
-    assert normalisation.excess_near(active, np.array([2, 0, 2]), points, n, name="t").estimate == pytest.approx(0)
+    assert loss_reduction.excess_near(active, np.array([4, 0, 4]), points, n, name="t").estimate == pytest.approx(0.5)
+    assert loss_reduction.excess_near(active, np.array([2, 0, 2]), points, n, name="t").estimate == pytest.approx(0)
 
 
 @pytest.fixture(scope="module")
@@ -96,24 +94,24 @@ def grown():
 
 
 def test_trend_over_epochs(grown):
-    assert normalisation.trend_over_epochs(grown, name="t", before_zero=True).estimate == pytest.approx(1)
-    whole = normalisation.trend_over_epochs(grown, name="t")
+    assert loss_reduction.trend_over_epochs(grown, name="t", before_zero=True).estimate == pytest.approx(1)
+    whole = loss_reduction.trend_over_epochs(grown, name="t")
     assert 0.8 < whole.estimate < 1  # ties in the frozen half
     falling = grown.assign(gram=grown.gram.copy(data=grown.gram.values[:, ::-1]))
-    assert normalisation.trend_over_epochs(falling, name="t").high < 0
+    assert loss_reduction.trend_over_epochs(falling, name="t").high < 0
 
 
 def test_rank_trend_is_spearman():
     from scipy.stats import spearmanr
 
     rows = np.random.default_rng(0).integers(0, 5, (6, 12)).astype(float)
-    assert np.allclose(normalisation.rank_trend(rows), [spearmanr(r, np.arange(12)).statistic for r in rows])
-    assert normalisation.rank_trend(np.ones(5)) == 0
+    assert np.allclose(loss_reduction.rank_trend(rows), [spearmanr(r, np.arange(12)).statistic for r in rows])
+    assert loss_reduction.rank_trend(np.ones(5)) == 0
 
 
 def test_equal_loss_takes_the_first_record_below(grown):
     loss = grown.train_loss * xr.DataArray(8 - np.arange(8.0), dims="epoch")
-    chosen = normalisation.at_equal_loss(grown.assign(train_loss=loss), 0.5)  # per point: n = 10 from the fourth on
+    chosen = loss_reduction.at_equal_loss(grown.assign(train_loss=loss), 0.5)  # per point: n = 10 from the fourth on
     assert np.array_equal(chosen.sel(n=10), grown.gram.sel(n=10)[4])
 
 
@@ -218,28 +216,28 @@ def test_events_of_planted_runs(crossing, passed):
 
 
 def test_outcome_and_recovery_of_planted_runs():
-    found = dose.recovery(planted_anatomy(2000))
+    found = bumps.recovery(planted_anatomy(2000))
     assert np.all((found > 3500) & (found <= 5500))
     single = planted_anatomy(2000).isel(seed=0, drop=True)
     single = single.assign(error=single.test_loss)
-    assert dose.outcome(single).diverging and float(dose.outcome(single).recovery) == found[0]
+    assert bumps.as_scalars(single).diverging and float(bumps.as_scalars(single).recovery) == found[0]
 
 
 def test_dose_trends():
     flags = np.arange(50) < np.array([[45], [30], [20], [10], [2]])
-    assert dose.fraction_trend(flags, [1, 2, 3, 5, 8], name="t").estimate == pytest.approx(-1)
-    assert abs(dose.fraction_trend(flags[[0, 4, 2, 1, 3]], [1, 2, 3, 5, 8], name="t").estimate) < 0.5
+    assert undersampling.fraction_trend(flags, [1, 2, 3, 5, 8], name="t").estimate == pytest.approx(-1)
+    assert abs(undersampling.fraction_trend(flags[[0, 4, 2, 1, 3]], [1, 2, 3, 5, 8], name="t").estimate) < 0.5
     rng = np.random.default_rng(0)
     n = np.repeat([20, 50, 100], 60)
     smallest, rise = n / 10 + rng.normal(size=180), -n + rng.normal(size=180)
-    assert dose.given_size(smallest, rise, n, name="t").contains(0)  # only n links the two
+    assert undersampling.given_size(smallest, rise, n, name="t").contains(0)  # only n links the two
 
 
 def test_ablation_names_its_factor():
-    cell = dose.ablation("width 128", 0, 1)
+    cell = undersampling.ablation("width 128", 0, 1)
     assert set(cell.data_vars) >= {"rise", "diverging", "recovers", "recovery", "loss", "error"}
     with pytest.raises(KeyError):
-        dose.ablation("no such variant", 0)
+        undersampling.ablation("no such variant", 0)
 
 
 def test_hard_margin_against_the_quadratic_program():
@@ -272,15 +270,15 @@ def test_embedding_cells():
 
 
 def test_outcomes_keep_the_bump_and_the_end_of_a_run():
-    curves = runs.run(3, design="poor(5,1)", step=0.01)
-    kept, stacked = outcomes.outcome(3, design="poor(5,1)", step=0.01), curves.expand_dims(seed=[3])
+    curves = loss_curves.run(3, design="poor(5,1)", step=0.01)
+    kept, stacked = bumps.outcome(3, design="poor(5,1)", step=0.01), curves.expand_dims(seed=[3])
     bump = bumps.slow(stacked)
     assert all(kept[name] == bump[name].item() for name in bump)
     last = curves.isel(epoch=-1)
     assert kept.trace == last.trace and kept.test_loss == last.test_loss and "epoch" not in kept.dims
-    inside = undersampling.final_errors(outcomes.outcomes(stacked), "poor(5,1)")[1]
+    inside = undersampling.final_errors(bumps.outcomes(stacked), "poor(5,1)")[1]
     assert inside == last.cluster_error.values[5]
-    assert np.isnan(undersampling.final_errors(outcomes.outcomes(stacked), "iid")[1]).all()
+    assert np.isnan(undersampling.final_errors(bumps.outcomes(stacked), "iid")[1]).all()
 
 
 def test_energies_are_shares_at_the_moments_of_qualifying_runs():
@@ -298,7 +296,7 @@ def test_energies_are_shares_at_the_moments_of_qualifying_runs():
 
 
 def test_ensemble_of_a_form_takes_its_step():
-    cells = {form: normalisation.ensemble(50, 0, form) for form in normalisation.STEPS}
+    cells = {form: loss_reduction.ensemble(50, 0, form) for form in loss_reduction.STEPS}
     assert np.array_equal(cells["sum"].gram, cells["0.5/n"].gram)  # the two steps coincide at n = 50
     assert not np.array_equal(cells["sum"].gram, cells["0.1/n"].gram)
     plain = ensembles.ensemble(50, step=0.01)
@@ -314,30 +312,30 @@ def test_bootstrap_weights_are_those_of_the_named_stream():
 
 def test_a_disturbance_is_passed_on_in_proportion_before_runs_part():
     short = dict(step=0.001, n=20, width=64, epochs=20)
-    sizes = [float(stability.disturbed(1, epsilon=epsilon, **short).difference) for epsilon in (0.0, 1e-9, 2e-9)]
+    sizes = [float(kernel_regime.disturbed(1, epsilon=epsilon, **short).difference) for epsilon in (0.0, 1e-9, 2e-9)]
     assert sizes[0] == 0 < sizes[1] < 1e-6
     assert sizes[2] == pytest.approx(2 * sizes[1], rel=1e-3)
 
 
 def test_a_run_that_hardly_moves_keeps_its_kernel_and_one_that_diverges_has_none():
-    still = stability.regime(0, step=1e-9, width=64, n=20, epochs=2)
+    still = kernel_regime.regime(0, step=1e-9, width=64, n=20, epochs=2)
     assert all(float(still[name]) == pytest.approx(1, abs=1e-6) for name in ("alignment", "beyond", "subspace"))
     assert 0 < still.moved < 1e-7 and np.isnan(still.diverged_epoch)
     assert still.null_beyond < 0.999 and still.null_subspace < 0.999  # what another network has
     with np.errstate(all="ignore"):
-        gone = stability.regime(0, step=1e200, width=64, n=20, epochs=50)
+        gone = kernel_regime.regime(0, step=1e200, width=64, n=20, epochs=50)
     assert gone.diverged_epoch > 0 and all(np.isnan(gone[name]) for name in ("alignment", "moved"))
     assert gone.null_beyond == still.null_beyond
     assert gone.step_eigenvalue == pytest.approx(1e209 * float(still.step_eigenvalue))
 
 
 def test_sensitivity_is_that_of_the_trained_function():
-    found = stability.sensitivity(0, step=0.001, width=32, n=10, epochs=30, at=20)
+    found = kernel_regime.sensitivity(0, step=0.001, width=32, n=10, epochs=30, at=20)
     sample = cyclic.sample(10, base=7, seed=0)
     network = nets.default(sample.rng, 32)
     plain, flipped, moved = (
-        univariate.train(x, y, network, step=0.001, epochs=20).network.forward(stability.GRID)
-        for x, y in ((sample.x, sample.y), *stability._disturbed(sample, 0))
+        univariate.train(x, y, network, step=0.001, epochs=20).network.forward(kernel_regime.GRID)
+        for x, y in ((sample.x, sample.y), *kernel_regime._disturbed(sample, 0))
     )
     assert found["size"] == pytest.approx(np.sqrt(np.mean(plain**2)))
     assert found.flip == pytest.approx(np.sqrt(np.mean((flipped - plain) ** 2)), rel=1e-9)

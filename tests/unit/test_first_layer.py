@@ -6,12 +6,12 @@ import torch
 
 from shallow import nets
 from shallow.data import single_index
-from shallow.data.single_index import Sample, Teacher
+from shallow.data.single_index import Teacher
 from shallow.nets import Student
 from shallow.stats import stream
-from shallow.train import first_layer, first_step, ridge
+from shallow.train import first_layer, first_step
 from shallow.train.first_layer import GD, Adam
-from shallow.train.univariate import Diverged
+from shallow.train.run import Diverged
 
 X, Y, STUDENT = np.ones((3, 2)), np.arange(3.0), Student(np.ones((4, 2)), np.ones(4), 1.0)
 SINGLE = Student(STUDENT.W.astype(np.float32), STUDENT.a, 1.0)
@@ -57,17 +57,6 @@ def rng():
         ("x", lambda: STUDENT.forward(np.ones(2))),
         ("width", lambda: nets.ntk(rng(), 0, 2)),
         ("inputs", lambda: nets.mean_field(rng(), 2, 0)),
-        ("features", lambda: ridge.Ridge(np.ones(3), Y)),
-        ("features", lambda: ridge.Ridge(np.full((3, 2), np.nan), Y)),
-        ("labels", lambda: ridge.Ridge(X, Y[:2])),
-        ("labels", lambda: ridge.Ridge(X, np.full(3, np.inf))),
-        ("penalty", lambda: ridge.Ridge(X, Y).weights(0.0)),
-        ("penalty", lambda: ridge.Ridge(X, Y).weights(np.nan)),
-        ("penalties", lambda: ridge.evaluate(STUDENT, Sample(X, Y), Sample(X, Y), [-1.0])),
-        ("features and labels", lambda: ridge.Ridge(X, 0 * Y).alignment),
-        ("W", lambda: ridge.similarity(np.ones(3), np.ones(3))),
-        ("W", lambda: ridge.similarity(np.full((3, 2), np.nan), np.ones(2))),
-        ("directions", lambda: ridge.similarity(X, np.ones(3))),
         ("beta1", lambda: Adam(beta1=1.0)),
         ("beta2", lambda: Adam(beta2=-0.1)),
         ("eps", lambda: Adam(eps=-1e-8)),

@@ -6,7 +6,7 @@ import pytest
 from shallow import nets
 from shallow.stats import stream
 from shallow.train import flow
-from shallow.train.univariate import Diverged
+from shallow.train.run import Diverged
 
 X, Y = np.eye(4, 3), np.ones(4)
 NETWORK = nets.dominated(stream("test flow", "bad"), 5, 3, 0.1)

@@ -40,12 +40,6 @@ def noise(name, shape=(100, 200)):
     return np.linalg.svd(stream("deep nets test", name).standard_normal(shape), compute_uv=False) ** 2
 
 
-@pytest.mark.parametrize(("name", "given"), [("network", "VGG16"), ("data", "svhn")])
-def test_unknown_networks_and_data_are_refused(name, given):
-    with pytest.raises(ValueError, match=f"{name} must be one of .*, got '{given}'"):
-        deep_nets.image_network(0, **OPTIONS | {name: given})
-
-
 def test_a_sample_is_standardised_in_proportion_and_known_by_its_checksum():
     first, again, other = (deep_nets.draw(seed, "digits", 100) for seed in (0, 0, 1))
     assert first.x.shape == (100, 1, 32, 32) and first.x_test.shape == (50, 1, 32, 32)
@@ -137,11 +131,3 @@ def test_nulls_forget_what_is_not_in_norms_or_entries():
     exponents = [tails.hill(np.linalg.svd(W, compute_uv=False) ** 2) for W in (correlated, unequal)]
     assert min(of_correlated) > exponents[0] + 0.5
     assert of_unequal[0] == pytest.approx(exponents[1], rel=0.15) and of_unequal[1] > exponents[1] + 0.3
-
-
-def test_the_cell_that_is_recomputed_needs_no_data():
-    """The cheapest cells of every recipe are those of the digits, which are shipped."""
-    for recipe in deep_nets.RECORDS.values():
-        images = recipe.fixed["images"]
-        assert set(recipe.axes["data"]) == set(images) and min(images, key=images.get) == "digits"
-        assert images["digits"] <= min(count for name, count in images.items() if name != "digits") / 10

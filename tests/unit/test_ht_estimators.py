@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from scipy import stats as scipy_stats
 
-from experiments.heavy_tails import estimators, runs, tail_fits
+from experiments.heavy_tails import estimators, tail_fits
 from shallow.spectra import tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 
@@ -77,27 +77,6 @@ def test_scale_moves_nothing_and_the_spike_as_predicted():
     assert np.isclose(1 / (after - 1), 1 / (before[0] - 1) + 2 * np.log(10) / 100, rtol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: estimators.noise_spectrum(np.random.default_rng(0), 1, 5),
-            "h must be an integer of at least 2, got 1",
-        ),
-        (lambda: estimators.noise_spectrum(np.random.default_rng(0), 5, 2.5), "d must be an integer"),
-        (lambda: estimators.noise_exponent(3, 2, [0.5, 1.0]), "shares must lie in"),
-        (lambda: estimators.population("Cauchy"), "law must be"),
-        (lambda: estimators.population("Pareto 1"), "law must be"),
-        (lambda: estimators.population("MP wide"), "law must be"),
-        (lambda: estimators.sample("MP 2", np.random.default_rng(0), 10, 1.0), "contamination must lie in"),
-        (lambda: tail_fits.tail_fits(0, "Adam 7"), "run must be one of"),
-    ],
-)
-def test_impossible_arguments_are_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
 def test_a_power_law_is_supported_and_pure_noise_is_not():
     rng = np.random.default_rng(3)
     spectra = [np.sort(estimators.sample(law, rng, 600))[::-1] for law in ("Pareto 2.5", "MP 1.5")]
@@ -120,11 +99,6 @@ def test_support_needs_a_tenable_fit_and_no_better_rival():
     assert not tail_fits.supported(base.assign(ratio_p=("alternative", [0.001, 0.02])))
 
 
-def test_only_a_spike_is_taken_away():
-    assert np.array_equal(tail_fits.without_spike(np.array([3.0, 2.0, 1.0])), [2.0, 1.0])
-    assert np.array_equal(tail_fits.without_spike(np.array([2.05, 2.0, 1.0])), [2.05, 2.0, 1.0])
-
-
 def test_noise_of_the_same_norms_keeps_the_norms_and_nothing_else():
     rng = np.random.default_rng(4)
     W = np.exp(rng.standard_normal(90))[:, None] * rng.standard_normal((90, 60))
@@ -132,20 +106,3 @@ def test_noise_of_the_same_norms_keeps_the_norms_and_nothing_else():
     values = tail_fits.same_norms(W, rng)
     assert values[0] < 0.5 * np.linalg.norm(W, 2) ** 2
     assert tails.hill(values) < 0.9 * MarchenkoPastur(90, 60).hill
-
-
-def test_a_cell_trains_and_fits(monkeypatch):
-    """The training is replaced by noise of the base shape, so that the cell is quick."""
-    values = estimators.noise_spectrum(np.random.default_rng(5), 1500, 1000)
-    asked = {}
-
-    def steps(seed, **options):
-        asked.update(options, seed=seed)
-        return xr.Dataset({"eigenvalues": ("k", values)})
-
-    monkeypatch.setattr(runs, "steps", steps)
-    found = tail_fits.tail_fits(3, "GD 2000", reading="text", steps=5, n=70)
-    assert asked == {"seed": 3, "rule": "GD text", "rate": 2000.0, "steps": 5, "n": 70}
-    assert found.alpha.dims == ("spectrum",) and found.ratio.sizes == {"spectrum": 2, "alternative": 2}
-    assert float(found.spread) < 0.1 and float(found.profile_distance) < 0.01
-    assert np.array_equal(found.alpha[0], found.alpha[1])  # noise has no spike

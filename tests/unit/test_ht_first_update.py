@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.heavy_tails import first_gradient, first_update, runs
+from experiments.heavy_tails import first_update, gradient_laws, teacher_student
 from shallow import stats
 from shallow.book import sweep
 from shallow.spectra import esd, rank_one
-from shallow.train.first_layer import GD, Adam
+from shallow.train import first_layer
+from shallow.train.first_layer import GD
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def small():
 @pytest.fixture(scope="module")
 def slow():
     """Weights, labels and gradient (c = 1) of the same draw by automatic differentiation in float64."""
-    drawn = runs.draw(0, n=400, d=200, h=300)
+    drawn = teacher_student.draw(0, n=400, d=200, h=300)
     x, y, a = (torch.tensor(v, dtype=torch.float64) for v in (*drawn.samples.train, drawn.student.a))
     W = torch.tensor(drawn.student.W, dtype=torch.float64, requires_grad=True)
     output = a @ torch.tanh(W @ x.T / 200**0.5) / 300**0.5
@@ -34,7 +35,7 @@ def test_norms_and_signs_are_those_of_the_gradient(small, slow):
     assert float(small.gradient) == pytest.approx(np.linalg.norm(G, 2), rel=1e-5)
     assert float(small.signs) == pytest.approx(np.linalg.norm(np.sign(G), 2), rel=1e-3)
     for reference, target in (("labels", y), ("residual", residual)):
-        A = 2 * first_gradient.SLOPE / (400 * (200 * 300) ** 0.5) * np.outer(drawn.student.a, x.T @ target)
+        A = 2 * gradient_laws.SLOPE / (400 * (200 * 300) ** 0.5) * np.outer(drawn.student.a, x.T @ target)
         one = small.sel(reference=reference)
         assert float(one.differing) == pytest.approx(np.mean(np.sign(A) != np.sign(-G)), abs=1e-4)
         assert float(one.distance) == pytest.approx(np.linalg.norm(G + A, 2) / np.linalg.norm(G, 2), rel=1e-4)
@@ -56,7 +57,7 @@ def test_adam_by_its_formulas(small, slow):
 def test_limits_of_the_entries(scaling, strength):
     """Shares of differing signs and the norm of the sign matrix; the twin is the law without private parts."""
     found = sweep.grid(first_update.first_update, {"seed": range(6)}, n=400, scaling=scaling, jobs=1, progress=False)
-    law = first_gradient.entries(400, 200, strength=strength)
+    law = gradient_laws.entries(400, 200, strength=strength)
     for reference, wanted in law.differing.items():
         assert float(found.differing.sel(reference=reference).mean()) == pytest.approx(wanted, abs=0.025)
     relative = float(found.signs.mean()) / np.sqrt(200 * 300)
@@ -69,7 +70,7 @@ def test_limits_of_the_entries(scaling, strength):
 
 
 def test_the_output_of_a_mean_field_student_does_not_count():
-    law = first_gradient.entries(400, 200, strength=1e-9)
+    law = gradient_laws.entries(400, 200, strength=1e-9)
     assert law.differing["labels"] == pytest.approx(law.differing["residual"], rel=1e-6)
     assert law.overlap["GD"] < 1e-4 and law.distance["labels"] < 1e-4
 
@@ -94,8 +95,8 @@ def test_an_update_that_contains_the_weights(overlap, tilt):
     """The outlier is where the effective norm puts it; the twin is the norm itself, unless the overlap is zero."""
     d = 600
     for factor in (1.6, 2.5):
-        theta = factor * first_gradient.spike_norm(900, d, overlap=overlap, tilt=tilt)
-        square = first_gradient.effective_square(theta, d, overlap=overlap, tilt=tilt)
+        theta = factor * gradient_laws.spike_norm(900, d, overlap=overlap, tilt=tilt)
+        square = gradient_laws.effective_square(theta, d, overlap=overlap, tilt=tilt)
         right, wrong = (float(rank_one.spike(norm, 900, d).eigenvalue) for norm in (np.sqrt(square), theta))
         assert planted(theta, overlap, tilt) == pytest.approx(right, rel=0.04)
         assert (overlap == 0) == (wrong == pytest.approx(right, rel=0.08))
@@ -105,19 +106,19 @@ def test_spike_norm_inverts_the_effective_norm():
     options = {"overlap": 0.5, "tilt": 0.8}
     edge = (np.sqrt(900) + np.sqrt(600)) ** 2
     for gap in (1.0, 1.05, 2.0):
-        theta = first_gradient.spike_norm(900, 600, gap=gap, **options)
-        norm = np.sqrt(first_gradient.effective_square(theta, 600, **options))
+        theta = gradient_laws.spike_norm(900, 600, gap=gap, **options)
+        norm = np.sqrt(gradient_laws.effective_square(theta, 600, **options))
         assert float(rank_one.spike(norm, 900, 600).eigenvalue) == pytest.approx(gap * edge, rel=1e-6)
-    assert first_gradient.spike_norm(900, 600) == pytest.approx(rank_one.threshold(900, 600))
+    assert gradient_laws.spike_norm(900, 600) == pytest.approx(rank_one.threshold(900, 600))
 
 
 def test_bisected_spikes_are_where_the_full_spectrum_has_them():
     found = first_update.spikes(0, 400, rules=["GD code", "Adam text"], rates=[1.0])
     for rule in found.rule.values:
-        optimiser, factor = runs.RULES[rule]
-        drawn = runs.draw(0, n=400, d=200, h=300)
+        optimiser, factor = teacher_student.RULES[rule]
+        drawn = teacher_student.draw(0, n=400, d=200, h=300)
         x, y = drawn.samples.train
-        G = first_update.first_step.directions(x, y, drawn.student, [GD()])[GD()]
+        G = first_layer.directions(x, y, drawn.student, [GD()])[GD()]
         D = first_update.direction(G, optimiser, factor)
         rate = float(found.threshold.sel(rule=rule))
         gaps = [np.divide(*esd.eigenvalues(drawn.student.W - r * D)[:2]) for r in (rate, rate / 1.02)]
@@ -133,33 +134,7 @@ def test_prediction_of_the_first_spike():
         first_update.spikes, {"seed": range(4)}, n=800, rules=["GD code", "Adam code"], jobs=1, progress=False
     )
     mean = dict(zip(("GD", "Adam"), found.threshold.mean("seed").values, strict=True))
-    wanted = first_gradient.spike_rates(800, 400, 600, gap=1.05)
-    naive = first_gradient.spike_rates(800, 400, 600, gap=1.05, correlated=False)
+    wanted = gradient_laws.spike_rates(800, 400, 600, gap=1.05)
+    naive = gradient_laws.spike_rates(800, 400, 600, gap=1.05, correlated=False)
     assert all(mean[name] == pytest.approx(wanted[name], rel=0.1) for name in mean)
     assert mean["GD"] > 1.2 * naive["GD"]
-
-
-def test_direction_does_not_change_the_gradient():
-    gradient = np.array([[1.0, -2.0]], dtype=np.float32)
-    assert np.allclose(first_update.direction(gradient, Adam()), [[1, -1]]) and gradient[0, 1] == -2
-    assert np.allclose(first_update.direction(gradient, GD(), 0.5), [[0.5, -1]])
-
-
-def test_exact_zeros_counts_entries():
-    found = first_update.exact_zeros(0, 40)
-    assert int(found.rank_one) == 0 and float(found.smallest) > 0 and int(found.gradient_float64) == 0
-
-
-@pytest.mark.parametrize(
-    ("call", "says"),
-    [
-        (lambda: first_update.sizes(10), "n must be a positive multiple of 4"),
-        (lambda: first_update.bisect(lambda rate: np.array([2.0, 1, 1]), 1, 2), "low must be a rate without"),
-        (lambda: first_gradient.spike_norm(30, 20, overlap=1.5), "overlap must lie in"),
-        (lambda: first_gradient.spike_norm(30, 20, tilt=-0.1), "tilt must lie in"),
-        (lambda: first_gradient.spike_norm(30, 20, gap=0.9), "gap must be at least 1"),
-    ],
-)
-def test_bad_input(call, says):
-    with pytest.raises(ValueError, match=says):
-        call()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from experiments.heavy_tails import long_runs, route, runs, shapes
+from experiments.heavy_tails import long_runs, shapes, teacher_student, training_spectra
 from shallow.spectra import esd
 from shallow.train import first_layer
 
@@ -13,9 +13,9 @@ SMALL = dict(n=200, d=100, h=150, test=20)
 
 @pytest.mark.parametrize("rule, rate", [("GD text", 300.0), ("Adam code", 0.3)])
 def test_milestones_are_those_of_the_path(rule, rate):
-    """The spectra and losses of :func:`route.path`; looking at a step changes nothing later."""
+    """The spectra and losses of :func:`training_spectra.path`; looking at a step changes nothing later."""
     found = long_runs.milestones(0, rule=rule, rate=rate, records=[0, 2, 3, 9], **SMALL)
-    wanted = route.path(0, rule=rule, rate=rate, records=[0, 2, 3, 9, 10], **SMALL)
+    wanted = training_spectra.path(0, rule=rule, rate=rate, records=[0, 2, 3, 9, 10], **SMALL)
     np.testing.assert_array_equal(found.eigenvalues, wanted.eigenvalues.sel(step=found.step))
     np.testing.assert_allclose(found.loss, wanted.loss.isel(time=found.step.values), rtol=1e-6)
 
@@ -40,7 +40,7 @@ def test_a_run_stops_at_its_onset():
     """The shapes up to the first step with HT-ONSET are those of the path; nothing is kept after it."""
     checks = [1, 2, 4, 8, 12]
     found = long_runs.until_onset(0, rule="Adam code", rate=0.5, checks=checks, **SMALL)
-    path = route.path(0, rule="Adam code", rate=0.5, records=checks, **SMALL)
+    path = training_spectra.path(0, rule="Adam code", rate=0.5, records=checks, **SMALL)
     wanted = [shapes.shape(values, 150, 100) for values in path.eigenvalues.values]
     first = [s.ht_onset for s in wanted].index(True)
     assert 0 < first < len(checks) - 1
@@ -53,7 +53,7 @@ def test_a_run_stops_at_its_onset():
 @pytest.mark.parametrize("factor", [0.0, 1.0, 3.0])
 def test_only_the_rank_one_part_of_the_first_update_is_scaled(factor):
     """Against the whole decomposition of the update, in float64."""
-    drawn = runs.draw(0, **SMALL)
+    drawn = teacher_student.draw(0, **SMALL)
     train, start = drawn.samples.train, drawn.student.W
     run = first_layer.train(train.x, train.y, drawn.student, first_layer.Adam(), rate=0.2, steps=1)
     U, s, Vt = np.linalg.svd(run.student.W.astype(float) - start, full_matrices=False)
@@ -79,21 +79,6 @@ def test_steps_to_the_onset_are_the_first_check_that_has_it():
     onset = [[False, True, False], [False, False, False]]
     found = xr.Dataset({"onset": (("seed", "check"), onset)}, {"seed": [0, 1], "check": [1, 5, 9]})
     np.testing.assert_array_equal(long_runs.steps_to_onset(found), [5, np.nan])
-
-
-def test_checks_are_every_step_and_then_steps_that_grow():
-    checks = np.array(long_runs.CHECKS)
-    assert checks[:30].tolist() == list(range(1, 31)) and checks[-1] == 1000
-    assert (np.diff(checks) > 0).all() and (checks[1:] / checks[:-1])[30:].max() < 1.13
-
-
-def test_bad_input_is_named():
-    with pytest.raises(ValueError, match="records must be ascending steps of at least 0, got .10, 1."):
-        long_runs.milestones(0, rule="GD code", rate=1.0, records=[10, 1], **SMALL)
-    with pytest.raises(ValueError, match="checks must be ascending steps of at least 1, got .0, 1."):
-        long_runs.until_onset(0, rule="GD code", rate=1.0, checks=[0, 1], **SMALL)
-    with pytest.raises(ValueError, match="rule must be one of GD code, .*, got 'SGD'"):
-        long_runs.milestones(0, rule="SGD", rate=1.0, records=[1], **SMALL)
 
 
 def test_single_precision_is_the_run_of_the_milestones_and_double_precision_follows_it():

@@ -5,12 +5,12 @@ import pytest
 import xarray as xr
 from scipy import integrate
 
-from experiments.heavy_tails import first_gradient, open_questions, runs, steering
+from experiments.heavy_tails import gradient_laws, open_questions, rate_sweeps, steering, teacher_student
 from shallow import stats
 from shallow.data import single_index
 from shallow.nets import Student
 from shallow.spectra import esd, tails
-from shallow.train import first_layer, first_step
+from shallow.train import first_layer
 
 SMALL = {"n": 200, "d": 80, "h": 120}
 
@@ -54,14 +54,9 @@ def test_what_depends_on_the_kept_direction_alone_is_kept_exactly():
     assert np.abs(open_questions.equivalent_features(student, x, 1.0, rng("none")) - student.features(x)).max() > 0.1
 
 
-def test_more_test_points_leave_the_first_ones():
-    few, many = (runs.draw(0, test=size, **SMALL).samples.test for size in (200, 300))
-    assert np.array_equal(few.x, many.x[:200]) and np.array_equal(few.y, many.y[:200])
-
-
 def test_losses_of_true_features_are_those_of_the_sweep():
     found = open_questions.gaussian_equivalent(0, rule="Adam text", rate=0.3, more=50, **SMALL).sel(model="true").loss
-    sweep = runs.one_step(0, rules=["Adam text"], rates=[0.3], **SMALL).sel(rate=0.3, penalty=0.01, rule="Adam text")
+    sweep = rate_sweeps.one_step(0, rules=["Adam text"], rates=[0.3], **SMALL).sel(rate=0.3, rule="Adam text").squeeze()
     for sample in ("train", "test"):
         np.testing.assert_allclose(found.sel(sample=sample), sweep[sample], rtol=1e-5)
     assert (found.sel(sample="wide") != found.sel(sample="test")).all()
@@ -102,18 +97,19 @@ def test_the_first_step_sees_the_average_direction():
 
 
 def test_the_prediction_for_one_direction_is_that_of_the_entries():
-    law = first_gradient.entries(2000, 1000)
-    slope = first_gradient.SLOPE * single_index.moments("softplus").slope
+    law = gradient_laws.entries(2000, 1000)
+    slope = gradient_laws.SLOPE * single_index.moments("softplus").slope
     cosine = slope / law.shared**0.5 * (2 / np.pi * law.correlation) ** 0.5 / law.signs
     assert open_questions.predicted_average(2000, 1000, 1500, rate=1e6) == pytest.approx(cosine, rel=1e-6)
 
 
 def test_labels_even_in_the_inputs_give_no_gradient_on_average():
     """For z1 z2 the projection of the gradient on the teacher's span is that on any other plane."""
-    drawn = runs.draw(3, n=20_000, d=20, h=30, indices=2, combine="product", link="identity", noise=0.0, test=1)
-    (gradient,) = first_step.directions(*drawn.samples.train, drawn.student, [first_layer.GD()]).values()
-    other = runs.draw(3, n=20_000, d=20, h=30, indices=2, noise=0.0, test=1)
-    (sums,) = first_step.directions(*other.samples.train, other.student, [first_layer.GD()]).values()
+    size = dict(n=20_000, d=20, h=30, indices=2, noise=0.0, test=1)
+    drawn = teacher_student.draw(3, combine="product", link="identity", **size)
+    (gradient,) = first_layer.directions(*drawn.samples.train, drawn.student, [first_layer.GD()]).values()
+    other = teacher_student.draw(3, **size)
+    (sums,) = first_layer.directions(*other.samples.train, other.student, [first_layer.GD()]).values()
     output = [np.linalg.norm(g @ drawn.teacher.directions.T) / np.linalg.norm(g) for g in (gradient, sums)]
     assert output[0] < 0.5 < 0.7 < output[1]
 
@@ -143,7 +139,7 @@ def test_a_controlled_run_follows_its_rule():
 
 
 def test_a_controlled_run_of_one_step_is_plain_training():
-    found, plain = steering.controlled(0, steps=1, start=0.3, **SMALL), runs.steps(0, rate=0.3, steps=1, **SMALL)
+    found, plain = steering.controlled(0, steps=1, start=0.3, **SMALL), rate_sweeps.steps(0, rate=0.3, steps=1, **SMALL)
     np.testing.assert_allclose(found.test, plain.test.sel(penalty=0.01))
     assert float(found.hill[0]) == tails.hill(plain.eigenvalues.values)
 
@@ -151,7 +147,7 @@ def test_a_controlled_run_of_one_step_is_plain_training():
 def test_a_penalty_moves_the_exponent_to_its_target():
     options = {"rate": 0.05, "steps": 10, "looks": [0, 10], **SMALL}
     plain = steering.penalised(0, target=2.0, strength=0.0, **options)
-    drawn = runs.draw(0, **SMALL)
+    drawn = teacher_student.draw(0, **SMALL)
     run = first_layer.train(*drawn.samples.train, drawn.student, first_layer.Adam(), rate=0.05, steps=11)
     np.testing.assert_allclose(plain.loss, run.loss[[0, 10]], rtol=1e-6)
     assert tails.hill(plain.eigenvalues.values) == float(plain.hill[-1])
@@ -169,23 +165,3 @@ def test_runs_are_compared_where_their_losses_are_equal():
     assert float(steering.at_loss(first, 4.0)[0]) == 10.0
     with pytest.raises(ValueError, match="level must lie between the smallest and the first loss of the run, got 0.5"):
         steering.at_loss(first, 0.5)
-
-
-def test_bad_input_is_named():
-    with pytest.raises(ValueError, match="teacher must be one of one, sum of two.*got 'three'"):
-        open_questions.many_directions(0, teacher="three", rate=1.0)
-    with pytest.raises(ValueError, match="start and end must have one shape"):
-        open_questions.operated(np.ones((2, 3)), np.ones((2, 3)), rng("bad"))
-    with pytest.raises(ValueError, match="W must have at least as many rows as columns, got shape"):
-        steering.hill_gradient(np.ones((2, 3)))
-    with pytest.raises(ValueError, match="strength must be finite and not negative, got -1"):
-        steering.penalised(0, target=2.0, strength=-1.0, looks=[0], **SMALL)
-    with pytest.raises(ValueError, match="rule must be one of"):
-        steering.controlled(0, rule="SGD", **SMALL)
-    with pytest.raises(ValueError, match="start must be positive"):
-        steering.controlled(0, start=0.0, **SMALL)
-
-
-def test_recipes_have_texts_and_replicates():
-    for name, recipe in (open_questions.RECORDS | steering.RECORDS).items():
-        assert recipe.about and recipe.replicates in recipe.axes, name

@@ -1,4 +1,4 @@
-"""Loaders of images on small files in their real formats, parts of a data set, scaling, and bad input."""
+"""Loaders of images on small files in their real formats, parts of a data set, and scaling."""
 
 import socket
 import time
@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.io import savemat
 
 from shallow import stats
 from shallow.data import images
@@ -36,14 +35,6 @@ def in_layout(found: images.Images) -> bool:
     return labels and all(x.dtype == np.uint8 and x.ndim == 4 for x in (found.x_train, found.x_test))
 
 
-def published_svhn(folder, expected: dict[str, np.ndarray]) -> None:
-    """The two files of SVHN: X of shape (32, 32, 3, N), y of shape (N, 1) where 10 means the digit 0."""
-    for part in ("train", "test"):
-        y = expected[f"y_{part}"]
-        content = {"X": np.moveaxis(expected[f"x_{part}"], 0, 3), "y": np.where(y == 0, 10, y)[:, None]}
-        savemat(folder / f"{part}_32x32.mat", content)
-
-
 def test_digits_need_no_network_and_keep_their_grey_levels():
     found = images.load()
     assert found.x_train.shape == (1500, 8, 8, 1) and found.x_test.shape == (297, 8, 8, 1) and in_layout(found)
@@ -68,25 +59,17 @@ def test_grey_images_get_an_axis_of_channels(tmp_path):
     assert same(images.load("mnist", tmp_path / "a.npz"), expected)
 
 
-def test_svhn_as_published(tmp_path, monkeypatch):
-    expected = arrays()
-    published_svhn(tmp_path, expected)
-    assert same(images.load("svhn", tmp_path), expected)
-    monkeypatch.setenv(images.VARIABLE, str(tmp_path))
-    assert same(images.load("svhn"), expected)
-
-
 @pytest.mark.parametrize(
     ("name", "remote", "side", "channels"),
-    [("mnist", "mnist_784", 28, 1), ("cifar10", "CIFAR_10", 32, 3), ("svhn", "SVHN", 32, 3)],
+    [("mnist", "mnist_784", 28, 1), ("cifar10", "CIFAR_10", 32, 3)],
 )
 def test_rows_of_openml_become_images(monkeypatch, tmp_path, name, remote, side, channels):
-    """OpenML has a row of numbers per image and labels as text; CIFAR-10 comes by colour planes, SVHN has 10 for 0."""
+    """OpenML has a row of numbers per image and labels as text; CIFAR-10 comes by colour planes."""
     expected = arrays(side, channels)
     x = np.concatenate([expected["x_train"], expected["x_test"]])
     y = np.concatenate([expected["y_train"], expected["y_test"]]).astype(int)
     rows = (np.moveaxis(x, 3, 1) if name == "cifar10" else x).reshape(len(x), -1).astype(float)
-    labels = np.where((y == 0) & (name == "svhn"), 10, y).astype(str).astype(object)
+    labels = y.astype(str).astype(object)
 
     def fetch(asked, *, version, as_frame):
         assert (asked, version, as_frame) == (remote, 1, False)
@@ -114,13 +97,9 @@ def test_without_network_the_message_says_what_to_do(monkeypatch, tmp_path):
 
 
 def test_missing_files_are_named(tmp_path, monkeypatch):
-    for name, path, file in (
-        ("mnist", tmp_path / "absent.npz", r"absent\.npz"),
-        ("mnist", tmp_path, r"mnist\.npz"),
-        ("svhn", tmp_path, r"train_32x32\.mat"),
-    ):
+    for path, file in ((tmp_path / "absent.npz", r"absent\.npz"), (tmp_path, r"mnist\.npz")):
         with pytest.raises(FileNotFoundError, match=file):
-            images.load(name, path)
+            images.load("mnist", path)
     monkeypatch.setenv(images.VARIABLE, str(tmp_path / "nowhere"))
     with pytest.raises(FileNotFoundError, match="SHALLOW_DATA.*nowhere"):
         images.load("mnist")
@@ -153,15 +132,6 @@ def test_broken_files_are_named(tmp_path, content):
     (tmp_path / "a.npz").write_bytes(content)
     with pytest.raises(ValueError, match=r"path.*a\.npz"):
         images.load("mnist", tmp_path / "a.npz")
-
-
-@pytest.mark.parametrize("change", [{"y": np.zeros((30, 1))}, {"X": np.zeros((32, 32, 3), np.uint8)}, {"X": None}])
-def test_wrong_arrays_of_svhn(tmp_path, change):
-    published_svhn(tmp_path, arrays())
-    content = {"X": np.zeros((32, 32, 3, 30), np.uint8), "y": np.ones((30, 1))} | change
-    savemat(tmp_path / "train_32x32.mat", {k: v for k, v in content.items() if v is not None})
-    with pytest.raises(ValueError, match=r"train_32x32\.mat"):
-        images.load("svhn", tmp_path)
 
 
 def test_a_part_has_the_classes_in_proportion_and_is_shuffled():
@@ -197,24 +167,3 @@ def test_standardised_training_images_have_mean_zero_and_variance_one():
     wanted = (test[..., 2] / 255 - train[..., 2].mean() / 255) / (train[..., 2].std() / 255)
     assert np.abs(other[:, 2] - wanted).max() < 1e-4
     assert abs(other.mean()) > 1  # not standardised by itself
-
-
-def bad_calls():
-    x, y, rng = np.zeros((6, 8, 8, 1), np.uint8), np.arange(6), np.random.default_rng(0)
-    yield "name", lambda: images.load("imagenet")
-    yield "path", lambda: images.load("digits", "digits.npz")
-    yield "x and y", lambda: images.subset(x, y[:5], 2, rng)
-    yield "count", lambda: images.subset(x, y, 7, rng)
-    yield "count", lambda: images.subset(x, y, 0, rng)
-    yield "count", lambda: images.subset(x, y, 2.0, rng)
-    yield "x", lambda: images.enlarge(x[..., 0])
-    yield "side", lambda: images.enlarge(x, 7)
-    yield "train", lambda: images.standardise(x.astype(float))
-    yield "channels", lambda: images.standardise(x, np.zeros((6, 8, 8, 3), np.uint8))
-    yield "train must vary", lambda: images.standardise(x)
-
-
-@pytest.mark.parametrize(("says", "call"), list(bad_calls()))
-def test_bad_input_names_the_argument(says, call):
-    with pytest.raises(ValueError, match=says):
-        call()

@@ -76,12 +76,6 @@ def test_pruned_parts_add_up():
     assert not start.any() and np.allclose(found.pruned_loss.sel(step=0), 0.5)
 
 
-@pytest.mark.parametrize("width", [0, 30, 40.0])
-def test_arrangements_refuse_other_widths(width):
-    with pytest.raises(ValueError, match="width must be a positive multiple of 20"):
-        arrangements.arrangements(width)
-
-
 def test_shares_scale_with_the_width():
     cases = arrangements.arrangements(100)
     assert [np.isinf(cases[f"clamped {count}"].high).sum() for count in (4, 20)] == [10, 50]

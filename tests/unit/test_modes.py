@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from experiments.cyclic_labels import mode_analyses, modes, spectra
+from experiments.cyclic_labels import kernel_spectra, modes
 from shallow import nets
 from shallow.data import cyclic
 from shallow.kernels import empirical
@@ -68,7 +68,7 @@ def test_moving_rms_is_a_window():
 
 def test_order_of_decay_ranks_never_last():
     decay = np.array([[1, 2, 3, np.nan], [4, 3, 2, 1], [np.nan, 3, 2, 1], [5, 5, 5, 5]])
-    assert mode_analyses.order_of_decay(decay) == pytest.approx([1, -1, -1, 0])
+    assert modes.order_of_decay(decay) == pytest.approx([1, -1, -1, 0])
 
 
 def strata(effect: float, rng: np.random.Generator) -> list:
@@ -82,18 +82,21 @@ def strata(effect: float, rng: np.random.Generator) -> list:
 
 
 def test_contrast_finds_a_planted_effect_and_only_that():
-    found = mode_analyses.contrast(strata(1.5, np.random.default_rng(0)), name="planted", permutations=1000)
+    found = modes.contrast(strata(1.5, np.random.default_rng(0)), name="planted", permutations=1000)
     assert (found.p.values < 0.05).tolist() == [False, False, True, False, False, False]
     assert found.low[2] < 1.5 < found.high[2]
 
 
 def test_contrast_keeps_its_level_where_nothing_is():
     rng = np.random.default_rng(1)
-    found = [mode_analyses.contrast(strata(0, rng), name="null", permutations=400) for _ in range(60)]
+    found = [modes.contrast(strata(0, rng), name="null", permutations=400) for _ in range(60)]
     assert np.mean([(each.p < 0.05).any() for each in found]) < 0.15
 
 
 def test_formulas_hold_to_rounding():
-    assert max(float(v) for v in spectra.form_errors(128, 50, 0)[["form", "rebuilt", "orthonormal"]].values()) < 1e-12
-    errors = spectra.gradient_errors(100, 0)
+    assert (
+        max(float(v) for v in kernel_spectra.form_errors(128, 50, 0)[["form", "rebuilt", "orthonormal"]].values())
+        < 1e-12
+    )
+    errors = kernel_spectra.gradient_errors(100, 0)
     assert float(errors.gradient) < 1e-12 and float(errors.speed) < 1e-12 and float(errors["update"]) > 0

@@ -121,12 +121,6 @@ def test_the_line_is_not_compared(planted, shown):
     assert len(references.comparable(shown)) == 1
 
 
-def test_a_missing_record_is_not_loaded(planted, shown):
-    with pytest.raises(records.RecordError, match="record 'planted/slow' is missing"):
-        provenance.load(OTHER)
-    assert shown == []
-
-
 def test_uses_are_found_with_the_nearest_target_and_its_title(planted):
     used = provenance.uses(planted)
     assert {name: [(use.target, use.title) for use in places] for name, places in used.items()} == {
@@ -166,11 +160,6 @@ def test_the_table_of_the_book_ends_with_totals(planted, changed):
     assert table.data.splitlines()[-1].startswith("| **all 1** |  | 12 | 0:01:01 | 2.5 |")
 
 
-def test_unknown_chapter_is_refused():
-    with pytest.raises(ValueError, match="chapter must be one of .*cyclic_labels.*, got 'unwritten'"):
-        provenance.table("unwritten")
-
-
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
@@ -184,22 +173,8 @@ def test_rules_of_comparison_in_words(fields, says):
     assert provenance.rule(Recipe(print, {"seed": [0]}, **fields)) == says
 
 
-def unused(folder):
-    """Recorded runs that no chapter of a folder loads although their own chapter is written."""
-    written = {name for name in records.recipes() if (folder / f"{name.split('/')[0]}.md").exists()}
-    return written - set(provenance.uses(folder))
-
-
-def test_every_recorded_run_is_used_in_the_book():
-    assert unused(paths.BOOK) == set()
-
-
-def test_an_unused_run_is_seen(planted):
-    assert unused(planted) == {OTHER}
-
-
-def test_a_chapter_loads_only_what_has_a_recipe():
-    assert set(provenance.uses()) <= set(records.recipes())
+def test_the_book_uses_every_recorded_run_and_no_other():
+    assert set(provenance.uses()) == set(records.recipes())
 
 
 def figures_that_load(notebook):
@@ -218,14 +193,6 @@ DECIDING = [chapter for chapter in references.chapters() if references.has_ledge
 def test_chapters_load_by_provenance_and_outside_figures(chapter):
     assert "records.load(" not in chapter.read_text(encoding="utf-8")
     assert figures_that_load(jupytext.read(chapter)) == []
-
-
-def test_a_figure_that_loads_is_seen():
-    source = '---\nmystnb:\n  figure:\n    name: a\n---\nx = provenance.load("planted/quick")'
-    text = (
-        f"---\nkernelspec: {{name: python3, display_name: Python 3}}\n---\n\n```{{code-cell}} ipython3\n{source}\n```\n"
-    )
-    assert len(figures_that_load(jupytext.reads(text, "md:myst"))) == 1
 
 
 def test_recipes_have_one_line_of_words_without_a_column_break():

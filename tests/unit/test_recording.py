@@ -20,8 +20,7 @@ from planted import cells
 from references import ROOT
 
 from shallow.__main__ import main
-from shallow.book import fingerprint, paths, recording, records, sweep
-from shallow.book.recipes import Recipe
+from shallow.book import fingerprint, paths, recording, records
 
 
 @pytest.fixture
@@ -214,17 +213,12 @@ def test_a_record_is_what_it_was_when_it_was_written_through_hdf5(planted):
     np.testing.assert_array_equal(records.load("planted/large").value, made.astype("float32"))
 
 
-def test_a_fresh_record_is_left_alone_unless_asked(planted):
-    for options, begun in (([], 3), ([], 3), (["--anew"], 6)):
-        assert run("record", "planted/quick", "--jobs", 1, *options).exit_code == 0
-        assert len(computed(planted)) == begun
-
-
 def test_some_seeds_now_the_rest_later(planted):
     assert recording.make("planted/slow", seeds=2, jobs=2) is None
     assert "missing" in records.state("planted/slow")
-    assert recording.plan("planted/slow") == recording.Plan(12, 2, None)
-    assert recording.plan("planted/slow", seeds=3) == recording.Plan(3, 2, None)
+    for seeds, cells in ((None, 12), (3, 3)):
+        said = f"{cells} cells, 2 of them kept; expected cost unknown, never recorded"
+        assert recording.outlook("planted/slow", 1, seeds) == said
     recording.make("planted/slow", jobs=2)
     assert len(computed(planted)) == 12
 
@@ -233,11 +227,6 @@ def test_some_seeds_now_the_rest_later(planted):
 def test_an_impossible_number_of_seeds_is_refused(planted, count):
     with pytest.raises(ValueError, match=rf"seeds must be in 1..12 \(values of 'seed'\), got {count}"):
         recording.make("planted/slow", seeds=count)
-
-
-def test_seeds_are_values_of_an_axis_of_replicates():
-    with pytest.raises(ValueError, match="seeds cannot be chosen: the axes are width, and none is of replicates"):
-        recording.first_replicates(Recipe(cells.slow, {"width": [1, 2]}, {}, "No seeds"), 1)
 
 
 def test_a_device_reaches_the_cell_and_the_manifest(planted):
@@ -254,10 +243,7 @@ def test_a_dry_run_computes_nothing_and_says_what_it_would_cost(planted):
     assert not computed(planted)
     run("record", "planted/slow", "--jobs", 2)
     known = run("record", "planted/slow", "--dry-run", "--anew", "--jobs", 2)
-    cost = re.search(
-        r"12 cells, 0 of them kept; expected cost (\S+) s of computing, (\S+) s with 2 at a time", known.stdout
-    )
-    assert float(cost[1]) >= 2.4 and abs(float(cost[1]) / 2 - float(cost[2])) < 0.11
+    assert re.search(r"kept; expected cost 0:00:0[2-9] of computing, 0:00:0[1-5] with 2 at a time", known.stdout)
     assert len(computed(planted)) == 12
 
 
@@ -277,9 +263,7 @@ def test_a_bad_command_is_refused_by_name(planted, arguments, says):
     assert result.exit_code in (1, 2) and says in result.stderr and isinstance(result.exception, SystemExit)
 
 
-def test_help_list_and_verify_speak_plainly(planted):
-    for command in ("record", "verify", "list"):
-        assert run(command, "--help").stdout.startswith(f"Usage: python -m shallow {command}")
+def test_list_and_verify_speak_plainly(planted):
     run("record", "planted/quick", "--jobs", 1)
     listed = run("list").stdout
     assert "planted/quick" in listed and "fresh         3 cells" in listed and "Quick cells" in listed
@@ -289,22 +273,9 @@ def test_help_list_and_verify_speak_plainly(planted):
     assert checked.stdout == "planted/quick: 1 of 3 cells agree\n" and "planted/slow' is missing" in checked.stderr
 
 
-def test_verify_says_when_a_record_is_stale(planted, monkeypatch):
-    run("record", "planted/quick", "--jobs", 1)
-    monkeypatch.setattr(records, "is_stale", lambda name: True)
-    assert run("verify", "planted/quick").stdout.endswith("agree; STALE: its code has changed since\n")
-
-
 def test_verify_confirms_a_stale_record_and_it_is_not_computed_again(planted, monkeypatch):
     run("record", "planted/quick", "--jobs", 1)
     monkeypatch.setattr(fingerprint, "of", lambda function: "1" * 16)
     assert run("verify", "planted/quick", "--confirm", "--cells", 2).stdout == "planted/quick: 2 of 3 cells agree\n"
     assert "confirmed     3 cells" in run("list").stdout
     assert run("record", "planted/quick").stdout == "planted/quick: confirmed\n"
-
-
-def test_a_sweep_error_names_every_failed_cell():
-    failures = [sweep.Failure({"seed": s, "n": 5}, "ValueError: no", "Traceback") for s in (1, 2)]
-    assert str(sweep.SweepError(failures, 9)).startswith(
-        "2 of 9 cells failed:\n  seed=1, n=5: ValueError: no\n  seed=2, n=5: ValueError: no"
-    )

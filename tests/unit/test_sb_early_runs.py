@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.simplicity_bias import alignment_runs, effective_width, omnidirectionality, phases, two_fits
+from experiments.simplicity_bias import early_alignment, effective_width, omnidirectionality, phases, two_fits
 from shallow import nets
 from shallow.data import teachers
 from shallow.stats import stream
@@ -82,7 +82,7 @@ def test_an_unknown_initialisation_is_refused():
 def test_a_path_without_grading_is_the_run():
     x, y, network = small_problem()
     path, run = (
-        alignment_runs.path(x, y, network, 1.0, step=0.05),
+        early_alignment.path(x, y, network, 1.0, step=0.05),
         flow.train(x, y, network, step=0.05, steps=20, records=1),
     )
     np.testing.assert_array_equal(path.W, run.W)
@@ -92,7 +92,7 @@ def test_a_path_without_grading_is_the_run():
 
 def test_a_graded_path_has_ascending_times_and_ends_near_the_run_of_small_steps():
     x, y, network = small_problem()
-    path = alignment_runs.path(x, y, network, 1.0, step=0.01, first=1e-4)
+    path = early_alignment.path(x, y, network, 1.0, step=0.01, first=1e-4)
     assert (np.diff(path.times) > 0).all() and path.times[1] == 1e-4 and abs(path.times[-1] - 1.0) < 0.01
     fine = flow.train(x, y, network, step=1e-3, steps=round(path.times[-1] / 1e-3)).network
     np.testing.assert_allclose(path.W[-1], fine.W, atol=2e-3)
@@ -100,19 +100,19 @@ def test_a_graded_path_has_ascending_times_and_ends_near_the_run_of_small_steps(
 
 def test_unaligned_neurons_without_any_time_are_those_of_chance():
     """A random direction has a cosine below 0.9 with another in dimension 5 nearly always; at lambda = 1 tau is 0."""
-    found = alignment_runs.unaligned(0, n=200, deviation=0.05, m=400)
+    found = early_alignment.unaligned(0, n=200, deviation=0.05, m=400)
     assert (found.fraction > 0.95).all() and (found.fraction == found.fraction[0]).all()
 
 
 def test_unaligned_neurons_follow_the_closed_form_with_many_points():
-    found = alignment_runs.unaligned(0, n=4000, deviation=1e-7, m=400)
+    found = early_alignment.unaligned(0, n=4000, deviation=1e-7, m=400)
     np.testing.assert_allclose(found.fraction, found.ideal, atol=0.04)
     assert found.fraction[-1] < 0.25 < 0.9 < found.fraction[0]
 
 
 def test_shuffled_labels_keep_the_inputs_and_change_the_extremal_vectors():
     plain, shuffled = (
-        alignment_runs.toward_extremal(3, 15, scale=0.01, m=20, exponents=(0.0,), shuffled=s) for s in (False, True)
+        early_alignment.toward_extremal(3, 15, scale=0.01, m=20, exponents=(0.0,), shuffled=s) for s in (False, True)
     )
     assert plain.share.item() != shuffled.share.item()
 

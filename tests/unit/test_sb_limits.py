@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.simplicity_bias import anatomy, gaussian_loss, limits, runs, two_fits
+from experiments.simplicity_bias import anatomy, gaussian_loss, interpolation, transition, two_fits
 from shallow import nets
 from shallow.data import teachers
 from shallow.stats import stream
@@ -11,7 +11,7 @@ from shallow.stats import stream
 
 def test_capacity_is_the_solution_of_least_norm():
     """The same network by numpy's singular value decomposition; and none where neurons are fewer than points."""
-    found = limits.capacity(3, n=30, width=100)
+    found = interpolation.capacity(3, n=30, width=100)
     rng = stream("capacity", 3, 30, 100, 5)
     teacher = teachers.first_axis(5)
     x, y = teachers.gaussian(rng, teacher, 30)
@@ -21,12 +21,12 @@ def test_capacity_is_the_solution_of_least_norm():
     risk = gaussian_loss.excess_risk(nets.TwoLayer(W, np.zeros(100), a), teacher)
     assert int(found["rank"]) == 30 and float(found.train) < 1e-20
     assert float(found.excess) == pytest.approx(risk, rel=1e-6)
-    without = limits.capacity(3, n=30, width=20)
+    without = interpolation.capacity(3, n=30, width=20)
     assert int(without["rank"]) == 20 and np.isnan(without.train) and np.isnan(without.excess)
 
 
 def test_a_network_of_order_one_is_driven_to_interpolation():
-    found = limits.interpolating(0, n=20, width=300, records=[10, 4000])
+    found = interpolation.interpolating(0, n=20, width=300, records=[10, 4000])
     assert (found.solved_train < 1e-20).all()
     assert float(found.train[1]) < 5e-3 < float(found.train[0])
     assert float(found.moved[1]) < 0.2 * float(found.moved[0])
@@ -42,7 +42,7 @@ def test_removing_neurons_and_refitting_the_main_components():
     fitted = np.where(sample.x[:, 0] > 0, sample.x @ plus, sample.x @ minus)
     assert np.abs(alone - (sample.y - fitted)).max() < 1e-12
     refitted = anatomy.without_neurons(network, sample, nobody)
-    assert np.mean(refitted**2) < runs.train_loss(network, sample)
+    assert np.mean(refitted**2) < transition.train_loss(network, sample)
     assert anatomy.top_share(network, sample, nobody) == 0.0
 
 
@@ -76,7 +76,7 @@ def test_with_margin_and_the_dominated_start_the_limit_is_two_units():
 
 def test_settings_of_one_input_law_share_their_data():
     first, second = (anatomy._data(1, 40, 5, margin=False)[0] for _ in range(2))
-    assert np.array_equal(first.x, second.x) and np.array_equal(first.x, runs.drawn(1, 40)[1].x)
+    assert np.array_equal(first.x, second.x) and np.array_equal(first.x, transition.drawn(1, 40)[1].x)
     x = anatomy._data(1, 40, 5, margin=True)[0].x
     assert np.abs(x[:, 0] / np.linalg.norm(x, axis=1)).min() >= teachers.whitened_margin(5, anatomy.MARGIN) - 1e-12
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from experiments.simplicity_bias import runs
+from experiments.simplicity_bias import transition
 from shallow.data import teachers
 from shallow.nets import TwoLayer, small
 from shallow.stats import stream
 from shallow.train import minibatch
-from shallow.train.univariate import Diverged
+from shallow.train.run import Diverged
 
 SAMPLE = teachers.gaussian(stream("test"), teachers.first_axis(2), 20)
 NETWORK = small(stream("test"), 6, 2, 0.1)
@@ -54,22 +54,22 @@ def test_the_initial_network_is_left_alone():
 
 def test_a_run_of_the_chapter_is_a_prefix_of_a_longer_one():
     """What shortened verification relies on."""
-    short, long = (runs.run(0, 60, width=40, steps=steps, snapshots=(0, 100, 300)) for steps in (300, 900))
+    short, long = (transition.run(0, 60, width=40, steps=steps, snapshots=(0, 100, 300)) for steps in (300, 900))
     for name in ("train", "excess", "mass"):
         np.testing.assert_array_equal(short[name].values, long[name].sel(step=short.step).values)
 
 
 def test_runs_at_equal_time_take_more_steps_at_smaller_rates():
-    coarse, fine = (runs.at_equal_time(0, 60, rate=rate, time=100.0, width=40) for rate in (0.05, 0.01))
+    coarse, fine = (transition.at_equal_time(0, 60, rate=rate, time=100.0, width=40) for rate in (0.05, 0.01))
     np.testing.assert_array_equal(coarse.time, fine.time)
     assert abs(float(coarse.train[-1]) - float(fine.train[-1])) < 0.02
 
 
 def test_the_decayed_phase_and_the_parts_of_a_network_have_their_shapes():
-    found = runs.run(0, 60, width=40, steps=500, snapshots=(0,), decayed=60_000, anatomy=True, keep=True)
+    found = transition.run(0, 60, width=40, steps=500, snapshots=(0,), decayed=60_000, anatomy=True, keep=True)
     assert found.decayed_train.shape == (3,)
     assert found.weights.shape == (40, 6)
-    assert found.heaviest.shape == (2, runs.HEAVIEST, 6)
+    assert found.heaviest.shape == (2, transition.HEAVIEST, 6)
     assert float(found.share.sum()) == pytest.approx(1)
     assert found.decayed_train[0] == found.train[-1]  # a warm restart
 
@@ -77,4 +77,4 @@ def test_the_decayed_phase_and_the_parts_of_a_network_have_their_shapes():
 @pytest.mark.parametrize("kind", ["quadratic", "relu", "linear 3", "relu x"])
 def test_teachers_are_named(kind):
     with pytest.raises(ValueError, match="teacher must be"):
-        runs.teacher_of(kind, 5)
+        transition.teacher_of(kind, 5)

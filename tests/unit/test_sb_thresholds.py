@@ -4,29 +4,29 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from experiments.simplicity_bias import thresholds
+from experiments.simplicity_bias import transition
 
 
 def test_a_line_in_log_n_is_crossed_where_it_should_be():
     n = np.array([10, 30, 100, 1000])
-    assert thresholds.crossing(n, np.log(n / 50)) == pytest.approx(50)
-    assert thresholds.crossing(n, np.log(n / 200)) == pytest.approx(200)
+    assert transition.crossing(n, np.log(n / 50)) == pytest.approx(50)
+    assert transition.crossing(n, np.log(n / 200)) == pytest.approx(200)
 
 
 def test_no_crossing_is_nan_and_an_early_one_the_first_size():
-    assert np.isnan(thresholds.crossing([1, 2], [-1, 0]))
-    assert thresholds.crossing([5, 6], [1, 2]) == 5
+    assert np.isnan(transition.crossing([1, 2], [-1, 0]))
+    assert transition.crossing([5, 6], [1, 2]) == 5
 
 
 @pytest.mark.parametrize(("n", "excess"), [([2, 1], [0, 1]), ([0, 1], [0, 1]), ([1, 2], [1]), ([], [])])
 def test_sizes_must_ascend(n, excess):
     with pytest.raises(ValueError, match="n must be ascending"):
-        thresholds.crossing(n, excess)
+        transition.crossing(n, excess)
 
 
 def test_values_must_be_finite():
     with pytest.raises(ValueError, match="excess must be finite"):
-        thresholds.crossing([1, 2], [0, np.nan])
+        transition.crossing([1, 2], [0, np.nan])
 
 
 def test_both_thresholds_of_every_seed():
@@ -34,11 +34,11 @@ def test_both_thresholds_of_every_seed():
     n, factor = np.array([50, 100, 200, 400, 800]), np.array([1.0, 2.0])
     train = 0.1 * factor[:, None] * np.log(n / 50) / np.log(16)
     final = xr.Dataset({"train": (("seed", "n"), train), "ols": (("seed", "n"), np.full((2, 5), 0.1))}, {"n": n})
-    found = thresholds.thresholds(final, noise=0.1)
+    found = transition.thresholds(final, noise=0.1)
     np.testing.assert_allclose(found.interpolation, 50 * 16 ** (0.1 / factor))
     np.testing.assert_allclose(found.half, 50 * 16 ** (0.5 / factor))
 
 
 def test_the_exponent_of_a_power_law():
     d = np.array([2, 3, 5, 10])
-    assert thresholds.exponent(d, 7.0 * d**3) == pytest.approx(3)
+    assert transition.exponent(d, 7.0 * d**3) == pytest.approx(3)

@@ -19,10 +19,10 @@ from shallow.book import records, sweep
 from shallow.book.recipes import releases_gil
 from shallow.data import cyclic
 from shallow.data.nlgp import Process
-from shallow.kernels import layered
+from shallow.kernels import layered, ridge
 from shallow.spectra import esd, tails
 from shallow.stats import stream
-from shallow.train import accumulated, ensemble, first_layer, minibatch, online, ridge, univariate
+from shallow.train import accumulated, ensemble, first_layer, minibatch, online, univariate
 
 
 @pytest.fixture

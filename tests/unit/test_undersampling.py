@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from experiments.cyclic_labels import bumps, regularisation, runs, undersampling
+from experiments.cyclic_labels import bumps, loss_curves, regularisation, undersampling
 from shallow import nets, stats
 from shallow.data import cyclic
 from shallow.train import univariate
@@ -78,7 +78,7 @@ def test_shuffling_keeps_the_number_of_bumps_of_each_seed():
 
 
 def test_centres_of_a_line():
-    assert np.allclose(undersampling.at_centres(np.stack([runs.GRID, -runs.GRID]))[:, 0], [-5 / 12, 5 / 12])
+    assert np.allclose(undersampling.at_centres(np.stack([loss_curves.GRID, -loss_curves.GRID]))[:, 0], [-5 / 12, 5 / 12])
 
 
 def test_penalty_identities_hold_and_a_wrong_factor_is_seen(monkeypatch):

@@ -11,7 +11,6 @@ import ast
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 WHOLE = "*"  # in the place of a name: all definitions of a module that is used other than by its attributes
 #: Exceptions by which an argument is refused.  Others may be caught on the way, and so decide about a result.
@@ -30,18 +29,12 @@ class Code:
     is_empty: bool = False  # a function of which nothing is left
 
 
-class Definitions(Protocol):
-    """What is known of the packages around a definition."""
+def clean(nodes: Sequence[ast.stmt], module: str, definitions) -> Code:
+    """The canonical code of top-level statements of a module; the nodes are altered.
 
-    def place(self, module: str, name: str) -> Place | None:
-        """What a name of a module stands for, if that is followed."""
-
-    def is_check(self, place: Place) -> bool:
-        """Whether that is a function that only refuses arguments."""
-
-
-def clean(nodes: Sequence[ast.stmt], module: str, definitions: Definitions) -> Code:
-    """The canonical code of top-level statements of a module; the nodes are altered."""
+    `definitions` knows the packages: `place(module, name)` is what a name stands for, None where that is not followed,
+    and `is_check(place)` whether that is a function that only refuses arguments.
+    """
     cleaner = _Cleaner(module, definitions)
     cleaned = cleaner.block(nodes)
     is_empty = all(isinstance(part, ast.Pass) for node in cleaned for part in getattr(node, "body", [node]))
@@ -65,7 +58,7 @@ def stored_names(*nodes: ast.AST) -> list[str]:
 class _Cleaner(ast.NodeTransformer):
     """Leaves out what changes no result, and puts a sign in the place of every reference, noting what it refers to."""
 
-    def __init__(self, module: str, definitions: Definitions) -> None:
+    def __init__(self, module: str, definitions) -> None:
         self.module, self.definitions = module, definitions
         self.references: list[Place] = []
         self.scopes: list[set[str]] = []  # local names of the functions around

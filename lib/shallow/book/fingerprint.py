@@ -9,6 +9,7 @@ line of a trainer marks all that it trained.
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import importlib.util
 from collections.abc import Callable
@@ -25,20 +26,22 @@ def of(function: Callable) -> str:
     """Sixteen hexadecimal digits that change when the code of `function`, or code that it uses, changes.
 
     Starting from the function's own definition, every name that stands for a definition of this library, or of the
-    package of the function, is followed.  The files are read once, and again when one of them has changed.
+    package of the function, is followed.  The files are read once, when the process first needs them.
 
     Raises:
         ValueError: when the function is not defined at the top level of a module that can be imported, or imports are
             written in a way that cannot be followed.
     """
     place = (function.__module__, function.__qualname__)
-    packages = frozenset({PACKAGE, place[0].partition(".")[0]})
-    if packages not in _libraries or _libraries[packages].has_changed():
-        _libraries[packages] = _Library(packages)
-    library = _libraries[packages]
+    library = _library(frozenset({PACKAGE, place[0].partition(".")[0]}))
     if not library.is_module(place[0]) or place[1] not in library.module(place[0]).definitions:
         raise ValueError(f"function must be defined at the top level of a module, got {'.'.join(place)}")
     return library.digest(place)
+
+
+@functools.cache
+def _library(packages: frozenset[str]) -> _Library:
+    return _Library(packages)
 
 
 @dataclass
@@ -52,19 +55,14 @@ class _Module:
 
 
 class _Library:
-    """The packages whose code is followed, as their files are now."""
+    """The packages whose code is followed, as their files were when they were read."""
 
     def __init__(self, packages: frozenset[str]) -> None:
         self.packages = packages
-        self.stamps: dict[Path, tuple[int, int]] = {}
         self.modules: dict[str, _Module] = {}
         self.codes: dict[Place, Code] = {}
         self.digests: dict[Place, str] = {}
         self.known: dict[str, bool] = {}
-
-    def has_changed(self) -> bool:
-        """Whether a file that was read is another one now."""
-        return any(not file.exists() or _stamp(file) != stamp for file, stamp in self.stamps.items())
 
     def digest(self, start: Place) -> str:
         """The hash of the graph of definitions that begins at `start`."""
@@ -99,9 +97,7 @@ class _Library:
     def module(self, name: str) -> _Module:
         """The parsed module of that name."""
         if name not in self.modules:
-            file = Path(importlib.util.find_spec(name).origin)
-            self.stamps[file] = _stamp(file)
-            self.modules[name] = self._parsed(_Module(name), file.read_bytes())
+            self.modules[name] = self._parsed(_Module(name), Path(importlib.util.find_spec(name).origin).read_bytes())
         return self.modules[name]
 
     def _parsed(self, module: _Module, source: bytes) -> _Module:
@@ -152,11 +148,3 @@ class _Library:
         nodes = self.module(place[0]).definitions.get(place[1], [])
         plain = len(nodes) == 1 and isinstance(nodes[0], ast.FunctionDef) and not nodes[0].decorator_list
         return plain and self.code(place).is_empty
-
-
-_libraries: dict[frozenset[str], _Library] = {}
-
-
-def _stamp(file: Path) -> tuple[int, int]:
-    found = file.stat()
-    return found.st_mtime_ns, found.st_size

@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from html import escape
 from pathlib import Path
 
@@ -58,27 +57,22 @@ def load(name: str) -> xr.Dataset:
 
 def _line(name: str) -> Display:
     """The line of :func:`load` in plain text and in HTML."""
-    made, renew = records.manifest(name), f"python -m shallow record {name}"
+    made, state, renew = records.manifest(name), records.state(name), f"python -m shallow record {name}"
     number = f"{made['cells']} cell" + ("" if made["cells"] == 1 else "s")
-    about = f"{number}, computing time {duration(made['seconds'])}, {plain(made['date'])}"
+    about = f"{number}, computing time {records.duration(made['seconds'])}, {plain(made['date'])}"
     text = f"Recorded run {name}: {about}"
     link = f'<a href="{PAGE}#{anchor(name)}">{escape(name.split("/")[-1])}</a>'
     html = f'<small class="record">Recorded run {link}: {about}'
-    if not records.is_stale(name):
-        state = _confirmation(name, made) if records.state(name) == "confirmed" else "fresh"
-        return Display(f"{text}; {state}", f"{html}; {state}</small>")
-    note = "STALE: the code behind it has changed since; renew it by"
-    box = 'style="border-left:.3em solid #cf222e;padding:.4em .9em;margin:.6em 0"'
-    return Display(
-        f"{text}. {note}: {renew}",
-        f'{html}</small><div class="record-stale" {box}><b>{note}</b> <code>{escape(renew)}</code></div>',
-    )
-
-
-def _confirmation(name: str, made: dict) -> str:
-    """In words, how much of a record the present code has redone."""
-    cells, share = len(verification.redone_cells(name)), verification.share(name)
-    return f"confirmed: the present code has redone {percent(share)} of the computing, {cells} of {made['cells']} cells"
+    if state == "stale":
+        note = "STALE: the code behind it has changed since; renew it by"
+        box = 'style="border-left:.3em solid #cf222e;padding:.4em .9em;margin:.6em 0"'
+        stale = f'<div class="record-stale" {box}><b>{note}</b> <code>{escape(renew)}</code></div>'
+        return Display(f"{text}. {note}: {renew}", f"{html}</small>{stale}")
+    if state == "confirmed":
+        redone = f"{percent(verification.share(name))} of the computing"
+        cells = f"{len(verification.redone_cells(name))} of {made['cells']} cells"
+        state = f"confirmed: the present code has redone {redone}, {cells}"
+    return Display(f"{text}; {state}", f"{html}; {state}</small>")
 
 
 def percent(share: float) -> str:
@@ -89,11 +83,6 @@ def percent(share: float) -> str:
 def plain(text: str) -> str:
     """Text of a manifest as it stands, in Markdown and in HTML: nothing in it is taken as markup."""
     return "".join(one if one.isalnum() or one in " .,:-+/" else f"&#{ord(one)};" for one in text)
-
-
-def duration(seconds: float) -> str:
-    """Hours, minutes and seconds, h:mm:ss."""
-    return str(timedelta(seconds=round(seconds)))
 
 
 def anchor(name: str) -> str:
@@ -130,46 +119,32 @@ def table(chapter: str | None = None, folder: Path = paths.BOOK) -> Markdown:
     names = [name for name in records.recipes() if chapter is None or name.startswith(f"{chapter}/")]
     if not names:
         raise ValueError(f"chapter must be one of {', '.join(records.chapters())}, got {chapter!r}")
-    used = uses(folder)
-    rows = [_row(name, used.get(name, []), short=chapter is not None) for name in names]
+    used, made = uses(folder), {}
+    for name in names:
+        with suppress(records.RecordError):
+            made[name] = records.manifest(name)
+    rows = [_row(name, made.get(name), used.get(name, []), short=chapter is not None) for name in names]
     if chapter is None:
-        made = _manifests(names)
         cells, seconds, size = (sum(one[key] for one in made.values()) for key in ("cells", "seconds", "bytes"))
         redone = sum(verification.share(name) * one["seconds"] for name, one in made.items()) / max(seconds, 1e-9)
-        total = [cells, duration(seconds), f"{size / 1e6:.1f}", "", "", percent(redone)]
+        total = [cells, records.duration(seconds), f"{size / 1e6:.1f}", "", "", percent(redone)]
         rows.append([f"**all {len(made)}**", "", *total, "", ""])
     return figures.table(COLUMNS, rows)
 
 
-def _manifests(names: list[str]) -> dict[str, dict]:
-    """The manifests of those records that have one."""
-    found = {}
-    for name in names:
-        with suppress(records.RecordError):
-            found[name] = records.manifest(name)
-    return found
-
-
-def _row(name: str, used: list[Use], *, short: bool) -> list[object]:
+def _row(name: str, made: dict | None, used: list[Use], *, short: bool) -> list[object]:
     """One row of the table; a record that is missing or damaged has no cost."""
     recipe, state = records.recipe(name), records.state(name)
     shown = {"fresh": "fresh", "confirmed": "fresh, by confirmation"}.get(state, f"**{plain(state)}**")
     cost, redone = ["", "", "", ""], ""
-    if made := _manifests([name]).get(name):
+    if made:
         where = made["processor"] if made["device"] == "cpu" else f"{made['device']}, {made['processor']}"
         size = f"{made['bytes'] / 1e6:.2f}"
-        cost = [made["cells"], duration(made["seconds"]), size, plain(f"{made['date']}, {where}")]
+        cost = [made["cells"], records.duration(made["seconds"]), size, plain(f"{made['date']}, {where}")]
         redone = percent(verification.share(name))
-    title = name.split("/")[-1] if short else name
-    return [
-        f'<span id="{anchor(name)}"></span>`{title}`',
-        recipe.about,
-        *cost,
-        shown,
-        redone,
-        ", ".join(use.link for use in used) or "**not used**",
-        rule(recipe),
-    ]
+    title = f'<span id="{anchor(name)}"></span>`{name.split("/")[-1] if short else name}`'
+    links = ", ".join(use.link for use in used) or "**not used**"
+    return [title, recipe.about, *cost, shown, redone, links, rule(recipe)]
 
 
 def rule(recipe: Recipe) -> str:

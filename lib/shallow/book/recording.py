@@ -7,7 +7,7 @@ import inspect
 import json
 import platform
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -16,9 +16,9 @@ import numpy as np
 import xarray as xr
 from joblib import cpu_count
 
-from shallow.book import paths, records, sweep
+from shallow.book import fingerprint, paths, records, sweep
 from shallow.book.recipes import Recipe
-from shallow.book.store import Store, key, replace_files
+from shallow.book.store import Store, key
 
 
 def store(name: str, device: str | None = None) -> Store:
@@ -27,60 +27,32 @@ def store(name: str, device: str | None = None) -> Store:
     The axes do not count, so that cells are kept when an axis grows.
     """
     wanted = records.recipe(name)
-    code, fixed = sweep.loaded_code(wanted.cell), records.specification(wanted)["fixed"]
+    code, fixed = fingerprint.of(wanted.cell), records.specification(wanted)["fixed"]
     parts = json.dumps([code, fixed, device], sort_keys=True)
     return Store(paths.RECORDS / ".cells" / name / hashlib.sha256(parts.encode()).hexdigest()[:12], code)
 
 
-def first_replicates(recipe: Recipe, count: int) -> Recipe:
-    """The same recipe with only the first `count` values of its axis of replicates; ValueError if it has fewer."""
+def _with(recipe: Recipe, seeds: int | None) -> Recipe:
+    """The same recipe with only the first so many values of its axis of replicates; ValueError if it has fewer."""
     axis = recipe.replicates
-    if axis not in recipe.axes:
-        raise ValueError(f"seeds cannot be chosen: the axes are {', '.join(recipe.axes)}, and none is of replicates")
-    if not 1 <= count <= len(recipe.axes[axis]):
-        raise ValueError(f"seeds must be in 1..{len(recipe.axes[axis])} (values of {axis!r}), got {count}")
-    axes = {name: list(values)[:count] if name == axis else values for name, values in recipe.axes.items()}
-    return replace(recipe, axes=axes)
+    if seeds is None:
+        return recipe
+    if not 1 <= seeds <= len(recipe.axes.get(axis, ())):
+        raise ValueError(f"seeds must be in 1..{len(recipe.axes.get(axis, ()))} (values of {axis!r}), got {seeds}")
+    return replace(recipe, axes={**recipe.axes, axis: list(recipe.axes[axis])[:seeds]})
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What a recording has to do: its cells, how many are kept already, and the expected computing time of the rest.
-
-    It is shared if another process is at work on the same cells.
-    """
-
-    cells: int
-    kept: int
-    seconds: float | None
-    shared: bool = False
-
-    def describe(self, jobs: int) -> str:
-        """One line for people."""
-        cost = "unknown, never recorded"
-        if self.seconds is not None:
-            cost = f"{_duration(self.seconds)} of computing, {_duration(self.seconds / jobs)} with {jobs} at a time"
-        beside = "; another process is at work on them too, and they are shared" if self.shared else ""
-        return f"{self.cells} cells, {self.kept} of them kept; expected cost {cost}{beside}"
-
-
-def _duration(seconds: float) -> str:
-    """A rounded time in the unit that suits it."""
-    size, unit = next(
-        (size, unit) for size, unit in ((3600, "h"), (60, "min"), (1, "s")) if seconds >= size or size == 1
-    )
-    return f"{seconds / size:.1f} {unit}"
-
-
-def plan(name: str, seeds: int | None = None, device: str | None = None) -> Plan:
-    """What :func:`make` would do, without computing anything; the time is that of the last recording."""
-    wanted = records.recipe(name) if seeds is None else first_replicates(records.recipe(name), seeds)
-    cells, all_points = store(name, device), records.points(wanted)
-    left = [point for point in all_points if not cells.holds(point)]
-    seconds = None
+def outlook(name: str, jobs: int, seeds: int | None = None, device: str | None = None) -> str:
+    """In words, what :func:`make` would do: its cells, those that are kept, the expected computing time of the rest."""
+    wanted, cells = _with(records.recipe(name), seeds), store(name, device)
+    points, cost = records.points(wanted), "unknown, never recorded"
+    left = [point for point in points if not cells.holds(point)]
     with suppress(records.RecordError):
         seconds = float(records.expected_seconds(name, left).sum())
-    return Plan(len(all_points), len(all_points) - len(left), seconds, cells.others())
+        with_jobs = f"{records.duration(seconds / jobs)} with {jobs} at a time"
+        cost = f"{records.duration(seconds)} of computing, {with_jobs}"
+    beside = "; another process is at work on them too, and they are shared" if cells.others() else ""
+    return f"{len(points)} cells, {len(points) - len(left)} of them kept; expected cost {cost}{beside}"
 
 
 def make(
@@ -114,41 +86,31 @@ def make(
         sweep.WorkerError: when all workers of a cluster have other code, or its scheduler is gone.
     """
     wanted, cells = records.recipe(name), store(name, device)
-    part = wanted if seeds is None else first_replicates(wanted, seeds)
+    part = _with(wanted, seeds)
     if device is not None and "device" not in inspect.signature(wanted.cell).parameters:
         raise ValueError(f"device must not be given: {wanted.cell.__name__} of record {name!r} has no such parameter")
-    made = {"fingerprint": cells.code, "device": device or "cpu"}
     fixed = {**part.fixed} if device is None else {**part.fixed, "device": device}
     with cells.at_work():
         dataset = sweep.grid(part.cell, part.axes, jobs=jobs, progress=progress, store=cells, client=client, **fixed)
         if records.specification(part) != records.specification(wanted):
             return None
-        _write(name, wanted, dataset, cells, made)
+        _write(name, wanted, dataset, cells, device or "cpu")
     cells.clear()
     return records.files(name)[0]
 
 
-def _write(name: str, wanted: Recipe, dataset: xr.Dataset, cells: Store, made: dict[str, str]) -> None:
+def _write(name: str, wanted: Recipe, dataset: xr.Dataset, cells: Store, device: str) -> None:
     """Data and manifest of a complete record, under a lock that keeps the two files of one process together."""
-    data_file, manifest_file = records.files(name)
     encoding = {
         key: {"zlib": True, "complevel": 9, "shuffle": True} | ({"dtype": "float32"} if array.dtype == float else {})
         for key, array in dataset.data_vars.items()
     }
     # In memory, since HDF5 ends the process when the disk is full.
     content = bytes(dataset.to_netcdf(engine="h5netcdf", encoding=encoding))
-    manifest = {"name": name} | made | _manifest(wanted, content, cells)
-    data_file.parent.mkdir(parents=True, exist_ok=True)
-    with cells.lock():
-        for left_behind in data_file.parent.glob(f"{data_file.stem}.*part"):  # by a process that was killed
-            left_behind.unlink()
-        text = json.dumps(manifest, indent=1) + "\n"
-        replace_files({data_file: content, manifest_file: text.encode()})
-
-
-def _manifest(wanted: Recipe, content: bytes, cells: Store) -> dict:
-    """What a manifest says besides the name, the code and the device."""
-    return {
+    manifest = {
+        "name": name,
+        "fingerprint": cells.code,
+        "device": device,
         "about": wanted.about,
         "specification": records.specification(wanted),
         "sha256": hashlib.sha256(content).hexdigest(),
@@ -161,10 +123,16 @@ def _manifest(wanted: Recipe, content: bytes, cells: Store) -> dict:
         "seconds": round(sum(cells.seconds.values()), 1),
         "seconds_by": _seconds_by(wanted, cells),
     }
+    data_file = records.files(name)[0]
+    data_file.parent.mkdir(parents=True, exist_ok=True)
+    with cells.lock():
+        for left_behind in data_file.parent.glob(f"{data_file.stem}.*part"):  # by a process that was killed
+            left_behind.unlink()
+        records.write(name, manifest, content)
 
 
 def _seconds_by(wanted: Recipe, cells: Store) -> dict[str, list[float]]:
-    """Mean computing time of a cell by the values of each axis: what :func:`expected_seconds` multiplies."""
+    """Mean computing time of a cell by the values of each axis: what :func:`.records.expected_seconds` multiplies."""
     shape = tuple(map(len, wanted.axes.values()))
     spent = np.array([cells.seconds[key(point)] for point in records.points(wanted)]).reshape(shape)
     axes = range(len(shape))

@@ -16,6 +16,7 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -23,27 +24,15 @@ import xarray as xr
 
 from shallow.book import fingerprint, paths
 from shallow.book.recipes import Recipe
+from shallow.book.store import replace_files
 
-EXPERIMENTS = "experiments"  # the package whose packages are the chapters
 #: Former names of cells, as manifests may have them, and their present names.
 RENAMED: dict[str, str] = {}
 
-_TEXT, _DIGEST = (lambda value: isinstance(value, str)), (lambda value: isinstance(value, str) and len(value) >= 16)
-#: What a manifest must hold.
-_FIELDS = {
-    "fingerprint": _DIGEST,
-    "sha256": lambda value: _DIGEST(value) and len(value) == 64,
-    "date": _TEXT,
-    "processor": _TEXT,
-    "device": _TEXT,
-    "cells": lambda value: type(value) is int and value > 0,
-    "bytes": lambda value: type(value) is int and value > 0,
-    "seconds": lambda value: _is_seconds(value),
-    "seconds_by": lambda value: isinstance(value, dict) and all(map(_are_seconds, value.values())),
-    "specification": lambda value: isinstance(value, dict) and value.keys() == {"cell", "axes", "fixed"},
-    "redone": lambda value: isinstance(value, list) and all(map(_is_note, value)),
-}
-_NOTE = {"fingerprint", "date", "processor", "rule", "whole", "cells", "seconds"}
+#: What is read of a manifest, and of each note on cells that were redone.
+_TYPES = dict.fromkeys(("fingerprint", "sha256", "date", "processor", "device"), str)
+_TYPES |= {"cells": int, "bytes": int, "seconds": (int, float), "seconds_by": dict, "specification": dict}
+_NOTE = {"fingerprint": str, "date": str, "processor": str, "rule": str, "whole": bool, "cells": list, "seconds": list}
 
 
 class RecordError(RuntimeError):
@@ -52,16 +41,13 @@ class RecordError(RuntimeError):
 
 def chapters() -> tuple[str, ...]:
     """The packages of experiments that have recorded runs, in the order of the book."""
-    return importlib.import_module(EXPERIMENTS).CHAPTERS
+    return importlib.import_module("experiments").CHAPTERS
 
 
 def recipes() -> dict[str, Recipe]:
     """All recorded runs of the book, by name ("chapter/run")."""
-    found = {}
-    for chapter in chapters():
-        module = importlib.import_module(f"{EXPERIMENTS}.{chapter}.recorded")
-        found |= {f"{chapter}/{name}": recipe for name, recipe in module.RECORDS.items()}
-    return found
+    modules = {chapter: importlib.import_module(f"experiments.{chapter}.recorded") for chapter in chapters()}
+    return {f"{chapter}/{name}": run for chapter, module in modules.items() for name, run in module.RECORDS.items()}
 
 
 def recipe(name: str) -> Recipe:
@@ -88,6 +74,13 @@ def files(name: str) -> tuple[Path, Path]:
     return paths.RECORDS / f"{name}.nc", paths.RECORDS / f"{name}.json"
 
 
+def write(name: str, manifest: Mapping, data: bytes | None = None) -> None:
+    """Replace the manifest of a record, with its data if there are new ones, atomically; OSError names the file."""
+    data_file, manifest_file = files(name)
+    text = (json.dumps(manifest, indent=1) + "\n").encode()
+    replace_files({manifest_file: text} if data is None else {data_file: data, manifest_file: text})
+
+
 def points(recipe: Recipe) -> list[dict[str, object]]:
     """All points of a recipe's grid; the last axis changes fastest."""
     return [dict(zip(recipe.axes, point, strict=True)) for point in itertools.product(*recipe.axes.values())]
@@ -110,38 +103,26 @@ def manifest(name: str) -> dict:
         raise RecordError(f"record {name!r} is missing; make it by: python -m shallow record {name}")
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise _damaged(file, name, f"cannot be read ({error})") from None
-    if not isinstance(found, dict):
-        raise _damaged(file, name, f"must hold an object, got {type(found).__name__}")
-    found.setdefault("redone", [])
-    for key, holds in _FIELDS.items():
-        if key not in found or not holds(found[key]):
-            raise _damaged(file, name, f"has no valid {key!r}")
-    specified, by_axis = found["specification"]["axes"], found["seconds_by"]
-    if not isinstance(specified, dict) or {k: len(v) for k, v in by_axis.items()} != _lengths(specified):
-        raise _damaged(file, name, "has axes and times that do not belong together")
+        found.setdefault("redone", [])
+        _check(found)
+    except (OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise _damaged(file, name, f"holds no manifest ({type(error).__name__}: {error})") from None
     return found
 
 
-def _lengths(axes: Mapping[str, Sequence]) -> dict[str, int]:
-    return {axis: len(values) if isinstance(values, list) else -1 for axis, values in axes.items()}
-
-
-def _is_seconds(value: object) -> bool:
-    return type(value) in (int, float) and 0 <= value < float("inf")
-
-
-def _are_seconds(values: object) -> bool:
-    return isinstance(values, list) and all(map(_is_seconds, values))
-
-
-def _is_note(note: object) -> bool:
-    """Whether that says which cells were redone: when, where, by which code, how they were compared, in what time."""
-    if not isinstance(note, dict) or note.keys() != _NOTE or not _are_seconds(note["seconds"]):
-        return False
-    cells = note["cells"]
-    return isinstance(cells, list) and len(cells) == len(note["seconds"]) and all(type(i) is int for i in cells)
+def _check(found: dict) -> None:
+    """KeyError, TypeError or ValueError unless a manifest holds what others read of it."""
+    for part, types in [(found, _TYPES), *((note, _NOTE) for note in found["redone"])]:
+        for key, kind in types.items():
+            if not isinstance(part[key], kind):
+                raise TypeError(f"{key!r} is {part[key]!r}")
+    axes, by_axis = found["specification"]["axes"], found["seconds_by"]
+    timed = [(axes[axis], times) for axis, times in by_axis.items()]
+    timed += [(note["cells"], note["seconds"]) for note in found["redone"]]
+    if found["cells"] < 1 or len(axes) != len(by_axis) or any(len(which) != len(times) for which, times in timed):
+        raise ValueError("cells and times do not belong together")
+    if not all(0 <= time < np.inf for time in itertools.chain([found["seconds"]], *(times for _, times in timed))):
+        raise ValueError("times must be finite, and not negative")
 
 
 def checked(name: str) -> dict:
@@ -161,8 +142,7 @@ def checked(name: str) -> dict:
         raise _damaged(data_file, name, "does not match its checksum")
     specified["cell"] = RENAMED.get(specified["cell"], specified["cell"])
     if specified != specification(wanted):
-        raise RecordError(f"record {name!r} was made for another specification; make it anew by: "
-                          f"python -m shallow record {name}")  # fmt: skip
+        raise _damaged(files(name)[1], name, "was made for another specification")
     return stored
 
 
@@ -185,17 +165,17 @@ def load(name: str) -> xr.Dataset:
     return found
 
 
-def is_stale(name: str) -> bool:
-    """Whether the code behind a record has changed since it was made and, if it was, confirmed."""
-    return _state(name, manifest(name)) == "stale"
-
-
 def _state(name: str, stored: Mapping) -> str:
     present = fingerprint.of(recipe(name).cell)
     if stored["fingerprint"] == present:
         return "fresh"
     confirmed = any(note["fingerprint"] == present and note["cells"] for note in stored["redone"])
     return "confirmed" if confirmed else "stale"
+
+
+def is_stale(name: str) -> bool:
+    """Whether the code behind a record has changed since it was made and, if it was, confirmed."""
+    return _state(name, manifest(name)) == "stale"
 
 
 def state(name: str) -> str:
@@ -206,8 +186,8 @@ def state(name: str) -> str:
         return str(problem)
 
 
-def expected_seconds(name: str, chosen: Sequence[Mapping[str, object]]) -> np.ndarray:
-    """Expected computing time of a cell at each of the points, shape (len(chosen),), from the last computation.
+def expected_seconds(name: str, chosen: Sequence[Mapping[str, object]] | None = None) -> np.ndarray:
+    """Expected computing time of a cell at each of the points (all of the grid by default), from the last computation.
 
     The time is taken as a product of one factor for each axis, which holds for loops over widths, sizes and epochs; a
     value that the record does not have counts as the mean.
@@ -215,17 +195,15 @@ def expected_seconds(name: str, chosen: Sequence[Mapping[str, object]]) -> np.nd
     Raises:
         RecordError: without a record there is nothing to go by.
     """
-    made = manifest(name)
-    mean = made["seconds"] / made["cells"] or 1e-9
+    made, chosen = manifest(name), points(recipe(name)) if chosen is None else chosen
+    mean, axes = made["seconds"] / made["cells"] or 1e-9, made["specification"]["axes"]
     factors = {
-        axis: dict(zip(map(str, made["specification"]["axes"][axis]), np.divide(seconds, mean), strict=True))
-        for axis, seconds in made["seconds_by"].items()
+        (axis, str(value)): seconds / mean
+        for axis, times in made["seconds_by"].items()
+        for value, seconds in zip(axes[axis], times, strict=True)
     }
     return np.array(
-        [
-            mean * np.prod([factors.get(axis, {}).get(str(value), 1.0) for axis, value in point.items()])
-            for point in chosen
-        ]
+        [mean * np.prod([factors.get((axis, str(x)), 1.0) for axis, x in point.items()]) for point in chosen]
     )
 
 
@@ -236,3 +214,8 @@ def processor() -> str:
         said = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
         return f"{said['model name']} {said['cpu family']}-{said['model']}"
     return platform.processor() or platform.machine()
+
+
+def duration(seconds: float) -> str:
+    """Hours, minutes and seconds, h:mm:ss."""
+    return str(timedelta(seconds=round(seconds)))

@@ -1,4 +1,4 @@
-"""Sliders that move without a kernel: precomputed frames that the browser switches by itself.
+"""Sliders: with a kernel they draw anew at every move; on the static page the browser switches precomputed frames.
 
 One description, a function that draws and the values of its arguments, serves both readers:
 
@@ -9,11 +9,9 @@ One description, a function that draws and the values of its arguments, serves b
 
     sliders.explore(picture, alt="Output of the network.", epoch=[0, 500, 20_000], width=[128, 512])
 
-On the static page every combination becomes a WebP picture.  Nested `Stack` widgets hold them, the outermost
-for the first axis; `jslink` joins each slider to the stacks of its axis, and the Play button to the first
-slider, so that nothing but the browser is needed.  In a session started with the environment variable
-SHALLOW_LIVE=1 (`make lab` sets it) the same call draws the picture anew at every move.  Builds and tests
-leave the variable unset.
+In a strict session (:mod:`shallow.book.session`), as when the book is built, every combination becomes a WebP picture.
+Nested `Stack` widgets hold them, the outermost for the first axis; `jslink` joins each slider to the stacks of its
+axis, and the Play button to the first slider, so that nothing but the browser is needed.
 
 A page must stay light: 40 pictures of 720 pixels weigh 0.5 to 0.9 MB inside the HTML.
 """
@@ -22,8 +20,7 @@ import base64
 import html
 import io
 import itertools
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,26 +65,15 @@ class Axis:
         )
 
 
-@dataclass(frozen=True)
-class Frame:
-    """One picture as HTML, with its size in pixels."""
-
-    markup: str
-    size: tuple[int, int]
-
-
 class SliderSet(widgets.VBox):
     """Play and sliders above a picture.  Its text form names the axes only, so that it is equal in every run.
 
-    axes        the sliders' descriptions; `controls` holds the sliders themselves, in the same order
+    controls    the sliders themselves, in the order of the axes
     links       what the browser keeps equal: Play and the first slider, each slider and the stacks of its axis
-    kilobytes   what the pictures weigh inside the page; None when they are drawn live
     """
 
-    def __init__(
-        self, axes: Sequence[Axis], picture: Sequence[widgets.Widget], interval: int, kilobytes: float | None = None
-    ) -> None:
-        self.axes, self.kilobytes = tuple(axes), kilobytes
+    def __init__(self, axes: Sequence[Axis], picture: Sequence[widgets.Widget], interval: int) -> None:
+        self.axes = tuple(axes)
         self.controls = tuple(axis.slider() for axis in axes)
         last = len(axes[0].values) - 1
         play = widgets.Play(max=last, value=axes[0].start, interval=interval, layout={"flex": "0 0 auto"})
@@ -100,86 +86,70 @@ class SliderSet(widgets.VBox):
         return f"Sliders({'; '.join(map(str, self.axes))})"
 
 
-def explore(draw: Draw, *, alt: Alt, **options) -> SliderSet:
-    """`live` in a session with SHALLOW_LIVE=1, `frames` everywhere else; arguments as in `frames`."""
-    return (live if session.is_live() else frames)(draw, alt=alt, **options)
-
-
-def frames(
+def explore(
     draw: Draw, *, alt: Alt, labels: Labels | None = None, start: dict[str, Any] | None = None,
-    interval: int = 200, pixels: int = 720, **values: Sequence,
+    interval: int | None = None, pixels: int = 720, **values: Sequence,
 ) -> SliderSet:
-    """A picture for every combination of values, switched in the browser by one slider per axis.
+    """A picture with one slider per axis: drawn by the kernel, in a strict session precomputed for every combination.
 
     draw      called with one value of each axis by keyword, returns a matplotlib Figure, which is closed; it
               may return the same Figure each time.  Fix the limits of its axes, so that only content moves.
     alt       text alternative: a sentence, to which the values are added, or a function of the same keywords
     labels    how the values of an axis are written: a format such as "{:,}" or a function; None: a plain form
     start     the value of each axis that is shown first and printed; default the first value
-    interval  milliseconds between two frames while playing
+    interval  milliseconds between two frames while playing; default 200, 500 if the kernel draws them
     pixels    width of every picture
     values    the axes, in order: name=[values]; Play moves the first
 
-    Raises ValueError for axes without two distinct values, an unknown start, a draw that returns no Figure,
-    an empty text, frames of unequal size, more than MAX_FRAMES frames or MAX_KILOBYTES in the page.
-    Cost: one drawing per frame, about 0.1 s.
+    Raises ValueError for axes without two distinct values, an unknown start, a draw that returns no Figure, an empty
+    text; for precomputed frames also if they are of unequal size, more than MAX_FRAMES or than MAX_KILOBYTES in the
+    page.  Cost: one drawing per frame, about 0.1 s.
     """
-    axes = _axes(values, labels or {}, start or {})
-    count = math.prod(len(axis.values) for axis in axes)
-    if count > MAX_FRAMES:
-        raise ValueError(
-            f"the axes make {count} frames, at most {MAX_FRAMES} are allowed: every frame is stored in the "
-            "page, about 15 kB each; give fewer values"
-        )
-    rendered = [_render(draw, axes, choice, alt, pixels) for choice in _choices(axes)]
-    sizes = {frame.size for frame in rendered}
-    if len(sizes) > 1:
+    labels, start = labels or {}, start or {}
+    if not values or (labels | start).keys() - values.keys():
+        given = f"labels and start name {sorted(labels | start)}, the axes are {list(values)}"
+        raise ValueError(f"axes must be given as in epoch=[0, 100], and named as they are: {given}")
+    axes = [_axis(name, tuple(chosen), labels.get(name), start) for name, chosen in values.items()]
+
+    def render(choice: Sequence[int]) -> tuple[str, tuple[int, int]]:
+        return _render(draw, axes, choice, alt, pixels)
+
+    return _frames(render, axes, interval or 200) if session.is_strict() else _live(render, axes, interval or 500)
+
+
+def _frames(render: Callable, axes: Sequence[Axis], interval: int) -> SliderSet:
+    """Sliders that the browser moves, over a picture for every combination."""
+    choices = list(itertools.product(*(range(len(axis.values)) for axis in axes)))
+    if len(choices) > MAX_FRAMES:
+        raise ValueError(f"values make {len(choices)} frames, each about 15 kB; at most {MAX_FRAMES} are allowed")
+    rendered = list(map(render, choices))
+    if len(sizes := {size for _, size in rendered}) > 1:
         raise ValueError(f"draw must return figures of one size, got {sorted(sizes)} pixels")
-    kilobytes = sum(len(frame.markup) for frame in rendered) / 1000
+    kilobytes = sum(len(markup) for markup, _ in rendered) / 1000
     if kilobytes > MAX_KILOBYTES:
-        raise ValueError(
-            f"{count} frames weigh {kilobytes:.0f} kB in the page, at most {MAX_KILOBYTES} kB are allowed: "
-            "give fewer values, smaller pixels or a plainer picture"
-        )
-    levels = _nest([frame.markup for frame in rendered], axes)
-    sliders = SliderSet(axes, levels[0], interval, kilobytes)
+        frames = f"{len(choices)} frames weigh {kilobytes:.0f} kB in the page, at most {MAX_KILOBYTES} are allowed"
+        raise ValueError(f"{frames}: give fewer values or a plainer picture")
+    levels = _nest([markup for markup, _ in rendered], axes)
+    sliders = SliderSet(axes, levels[0], interval)
     for slider, stacks in zip(sliders.controls, levels, strict=True):
         sliders.links += [widgets.jslink((slider, "index"), (stack, "selected_index")) for stack in stacks]
     return sliders
 
 
-def live(
-    draw: Draw, *, alt: Alt, labels: Labels | None = None, start: dict[str, Any] | None = None,
-    interval: int = 500, pixels: int = 720, **values: Sequence,
-) -> SliderSet:
-    """The same controls as `frames`, with a picture that the kernel draws anew at every move.
-
-    Arguments as in `frames`; the number of values has no limit.  An error in draw is shown below the picture.
-    """
-    axes = _axes(values, labels or {}, start or {})
+def _live(render: Callable, axes: Sequence[Axis], interval: int) -> SliderSet:
+    """The same sliders over one picture that the kernel draws anew; an error in draw is shown below it."""
     picture, errors = widgets.HTML(), widgets.Output()
     sliders = SliderSet(axes, [picture, errors], interval)
 
     @errors.capture(clear_output=True)
     def redraw(change: Any = None) -> None:
-        choice = tuple(slider.index for slider in sliders.controls)
-        picture.value = _render(draw, axes, choice, alt, pixels).markup
+        picture.value, _ = render([slider.index for slider in sliders.controls])
 
     for slider in sliders.controls:
         slider.continuous_update = False  # draw once, where the handle is let go
         slider.observe(redraw, names="index")
     redraw()
     return sliders
-
-
-def _axes(values: dict[str, Sequence], labels: Labels, start: dict[str, Any]) -> list[Axis]:
-    """The axes of a call, checked."""
-    if not values:
-        raise ValueError("no axis given: name an argument of draw and its values, as in epoch=[0, 100]")
-    for argument, given in (("labels", labels), ("start", start)):
-        if unknown := set(given) - set(values):
-            raise ValueError(f"{argument} names {sorted(unknown)}, the axes are {list(values)}")
-    return [_axis(name, tuple(chosen), labels.get(name), start) for name, chosen in values.items()]
 
 
 def _axis(name: str, values: tuple, label: str | Callable[[Any], str] | None, start: dict[str, Any]) -> Axis:
@@ -199,13 +169,10 @@ def _plain(value: Any) -> str:
     return f"{value:,}" if hasattr(value, "__index__") else f"{value:g}"
 
 
-def _choices(axes: Sequence[Axis]) -> Iterator[tuple[int, ...]]:
-    """Every combination of positions, the last axis fastest."""
-    return itertools.product(*(range(len(axis.values)) for axis in axes))
-
-
-def _render(draw: Draw, axes: Sequence[Axis], choice: tuple[int, ...], alt: Alt, pixels: int) -> Frame:
-    """Draw one combination and wrap the picture, its text alternative and its values in a figure element."""
+def _render(
+    draw: Draw, axes: Sequence[Axis], choice: Sequence[int], alt: Alt, pixels: int
+) -> tuple[str, tuple[int, int]]:
+    """One combination as a figure element of picture, text alternative and values; and its size in pixels."""
     chosen = {axis.name: axis.values[k] for axis, k in zip(axes, choice, strict=True)}
     written = ", ".join(f"{axis.title} {axis.texts[k]}" for axis, k in zip(axes, choice, strict=True))
     figure = draw(**chosen)
@@ -217,12 +184,12 @@ def _render(draw: Draw, axes: Sequence[Axis], choice: tuple[int, ...], alt: Alt,
     if not text:
         raise ValueError(f"alt must give a text, got {text!r} at {written}")
     source = base64.b64encode(picture).decode("ascii")
-    return Frame(
+    markup = (
         f'<figure class="shallow-frame"><img src="data:image/webp;base64,{source}" alt="{html.escape(text)}" '
         f'width="{size[0]}" height="{size[1]}" decoding="sync" style="max-width: 100%; height: auto">'
-        f"<figcaption>{html.escape(written)}</figcaption></figure>",
-        size,
+        f"<figcaption>{html.escape(written)}</figcaption></figure>"
     )
+    return markup, size
 
 
 def _webp(figure: Figure, pixels: int) -> tuple[bytes, tuple[int, int]]:

@@ -17,19 +17,19 @@ import numpy as np
 import xarray as xr
 from filelock import FileLock, Timeout
 
-_DIGEST = hashlib.sha256().digest_size
+_DIGEST, _SECONDS = hashlib.sha256().digest_size, "computing_seconds"
 
 
 class Store:
     """A folder of finished cells, keyed by their points on the grid.
 
-    A file holds the SHA-256 of its payload and then the payload, arrays and JSON: to read a cell runs no code.  It is
-    written under another name and renamed, so that it is complete or absent whenever the process dies.  Processes that
-    work at the same cells share them by claims, which end with the process.
+    A file holds the SHA-256 of what follows, the cell as netCDF: to read it runs no code.  It is written under another
+    name and renamed, so that it is complete or absent whenever the process dies.  Processes that work at the same cells
+    share them by claims, which end with the process.
 
     Attributes:
         folder: where the files are; made when it is needed.
-        code: fingerprint that a process must have to compute these cells, see :func:`.sweep.loaded_code`; with
+        code: fingerprint that a process must have to compute these cells, see :mod:`shallow.book.fingerprint`; with
             None any process may.
         seconds: the computing time of every cell that was put or got, by key.
     """
@@ -48,11 +48,14 @@ class Store:
         except FileNotFoundError:
             return None
         try:
-            self.seconds[key(point)], dataset = _unpacked(content)
-        except ValueError as problem:
+            if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
+                raise ValueError("its checksum is another one")
+            dataset = xr.load_dataset(io.BytesIO(content[_DIGEST:]), engine="h5netcdf")
+            self.seconds[key(point)] = float(dataset.attrs.pop(_SECONDS))
+        except Exception as error:  # libraries raise what they like on bytes that are none of theirs
             described = ", ".join(f"{name}={value}" for name, value in point.items())
-            message = f"{file} {problem}; the cell at {described} is computed again"
-            warnings.warn(message, RuntimeWarning, stacklevel=1)
+            problem = f"{file} holds no cell ({error}); the cell at {described} is computed again"
+            warnings.warn(problem, RuntimeWarning, stacklevel=1)
             return None
         return dataset
 
@@ -61,15 +64,13 @@ class Store:
 
         Raises:
             OSError: for example when the disk is full; it names the file, and nothing is left behind.
-            ValueError: for variables that hold Python objects.
         """
-        content = _packed(dataset, seconds)
-        written = False
-        while not written:
+        content = bytes(dataset.assign_attrs({_SECONDS: seconds}).to_netcdf(engine="h5netcdf"))
+        while True:
             self.folder.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):  # another process has finished, and cleared the folder
-                replace_files({self._file(point): content})
-                written = True
+                replace_files({self._file(point): hashlib.sha256(content).digest() + content})
+                break
         self.seconds[key(point)] = seconds
 
     def holds(self, point: Mapping[str, object]) -> bool:
@@ -150,39 +151,6 @@ def replace_files(contents: Mapping[Path, bytes]) -> None:
     finally:
         for part in parts.values():
             part.unlink(missing_ok=True)
-
-
-def _packed(dataset: xr.Dataset, seconds: float) -> bytes:
-    """Checksum and payload of a file: numpy's archive of the variables, whose first array is their description."""
-    for name, variable in dataset.variables.items():
-        if variable.dtype.hasobject:
-            raise ValueError(f"dataset must hold numbers, flags or text; {name!r} holds objects")
-    described = [
-        {"name": name, "dims": variable.dims, "attrs": variable.attrs, "coordinate": name in dataset.coords}
-        for name, variable in dataset.variables.items()
-    ]
-    header = {"seconds": seconds, "attrs": dataset.attrs, "variables": described}
-    text = json.dumps(header, default=lambda value: np.asarray(value).tolist())
-    content, arrays = io.BytesIO(), [variable.values for variable in dataset.variables.values()]
-    np.savez(content, np.frombuffer(text.encode(), np.uint8), *arrays, allow_pickle=False)
-    return hashlib.sha256(content.getvalue()).digest() + content.getvalue()
-
-
-def _unpacked(content: bytes) -> tuple[float, xr.Dataset]:
-    """Seconds and dataset of a file; a ValueError says what is wrong with it."""
-    digest, payload = content[:_DIGEST], content[_DIGEST:]
-    if hashlib.sha256(payload).digest() != digest:
-        raise ValueError("does not match its checksum")
-    try:
-        with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
-            header = json.loads(arrays["arr_0"].tobytes())
-            data, coordinates = {}, {}
-            for i, described in enumerate(header["variables"], 1):
-                kind = coordinates if described["coordinate"] else data
-                kind[described["name"]] = tuple(described["dims"]), arrays[f"arr_{i}"], described["attrs"]
-        return header["seconds"], xr.Dataset(data, coordinates, header["attrs"])
-    except Exception as error:  # libraries raise what they like on bytes that are none of theirs
-        raise ValueError(f"holds no cell ({type(error).__name__}: {error})") from None
 
 
 def _is_locked(file: Path) -> bool:

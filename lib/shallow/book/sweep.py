@@ -129,24 +129,14 @@ def grid(
 
 def _points(cell: Callable, axes: Mapping[str, Sequence], fixed: Mapping[str, object]) -> list[dict[str, object]]:
     """All points of the grid, or a ValueError that names the axis or the parameter that is wrong."""
-    parameters = inspect.signature(cell).parameters
-    free = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    for name in [*axes, *fixed]:
-        if name not in parameters and not free:
-            raise ValueError(f"{cell.__name__} has no parameter {name!r}; it has {', '.join(parameters)}")
-        if name in axes and name in fixed:
-            raise ValueError(f"{name!r} must be an axis or fixed, not both")
-    for name, parameter in parameters.items():
-        optional = parameter.default is not parameter.empty or parameter.kind is parameter.VAR_KEYWORD
-        if not optional and name not in axes and name not in fixed:
-            raise ValueError(f"{cell.__name__} needs its parameter {name!r} as an axis or fixed")
+    try:
+        inspect.signature(cell).bind(**dict.fromkeys([*axes, *fixed]))
+    except TypeError as error:
+        raise ValueError(f"axes and fixed must be the parameters of {cell.__name__}: {error}") from None
     for name, values in axes.items():
-        if isinstance(values, str) or not hasattr(values, "__len__"):
-            raise ValueError(f"axes[{name!r}] must be a sequence of values, got {values!r}")
-        if not len(values):
-            raise ValueError(f"axes[{name!r}] must not be empty")
-        repeated = [value for i, value in enumerate(values) if value in list(values[:i])]
-        if repeated:
+        if name in fixed or isinstance(values, str) or not hasattr(values, "__len__") or not len(values):
+            raise ValueError(f"axes[{name!r}] must be a sequence of values, and not fixed as well, got {values!r}")
+        if repeated := [value for i, value in enumerate(values) if value in list(values[:i])]:
             raise ValueError(f"axes[{name!r}] must not repeat a value, got {repeated[0]!r} twice")
     return [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values())]
 
@@ -283,7 +273,7 @@ def _call(work: _Work, i: int, point: Mapping[str, object], caller: int | None =
     """One cell with its index and its seconds; an exception comes back as a value, so that the others go on."""
     began = time.perf_counter()
     try:
-        if work.code is not None and loaded_code(work.cell) != work.code:
+        if work.code is not None and fingerprint.of(work.cell) != work.code:
             return i, Refusal(dict(point), f"process {os.getpid()} has other code for {work}"), 0.0
         if os.getpid() == caller:  # a thread of the caller, who has set the number of compute threads and restores it
             threadpool_limits(1)  # but OpenMP keeps a number of its own for every thread
@@ -294,12 +284,6 @@ def _call(work: _Work, i: int, point: Mapping[str, object], caller: int | None =
     except Exception as error:
         outcome = Failure(dict(point), f"{type(error).__name__}: {error}", traceback.format_exc())
     return i, outcome, time.perf_counter() - began
-
-
-@functools.cache
-def loaded_code(cell: Callable[..., xr.Dataset]) -> str:
-    """Fingerprint of a cell's code as this process has it: taken when the process first meets the cell, and kept."""
-    return fingerprint.of(cell)
 
 
 @functools.cache

@@ -7,7 +7,6 @@ record or has redone that cell so before; elsewhere, where it does not, by the r
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,12 +16,10 @@ from datetime import UTC, date, datetime
 from multiprocessing import get_context
 
 import numpy as np
-from filelock import FileLock
 
 from shallow import stats
-from shallow.book import fingerprint, paths, records, sweep
+from shallow.book import fingerprint, recording, records, sweep
 from shallow.book.records import RecordError
-from shallow.book.store import replace_files
 
 EXACT, ELSEWHERE = "exact", "another processor"  # by which rule a cell agreed
 QUARTERS = 4
@@ -59,10 +56,9 @@ def redone_cells(name: str) -> dict[int, float]:
 
     A whole cell counts for its expected time, a shortened one for the time that it took.
     """
-    wanted, stored = records.recipe(name), records.manifest(name)
-    present, expected = fingerprint.of(wanted.cell), records.expected_seconds(name, records.points(wanted))
+    present, expected = fingerprint.of(records.recipe(name).cell), records.expected_seconds(name)
     found = {}
-    for note in (note for note in stored["redone"] if note["fingerprint"] == present):
+    for note in (note for note in records.manifest(name)["redone"] if note["fingerprint"] == present):
         for cell, seconds in zip(note["cells"], note["seconds"], strict=True):
             spent = expected[cell] if note["whole"] else min(seconds, expected[cell])
             found[cell] = max(spent, found.get(cell, 0.0))
@@ -71,75 +67,59 @@ def redone_cells(name: str) -> dict[int, float]:
 
 def share(name: str) -> float:
     """The share of a record's computing time that the present code has done or redone."""
-    wanted = records.recipe(name)
-    if records.manifest(name)["fingerprint"] == fingerprint.of(wanted.cell):
+    if records.manifest(name)["fingerprint"] == fingerprint.of(records.recipe(name).cell):
         return 1.0
-    return sum(redone_cells(name).values()) / records.expected_seconds(name, records.points(wanted)).sum()
+    return sum(redone_cells(name).values()) / records.expected_seconds(name).sum()
 
 
-def note(name: str, trials: Sequence[Redone], day: date | None = None) -> None:
+def note(trials: Sequence[Redone], day: date | None = None) -> None:
     """Write into the manifests which cells were redone: by which code, when, on which kind of processor, by which rule.
 
     Cells of one day that were compared alike share an entry.  Data and the fingerprint of the code that made them stay.
     """
     for trial in trials:
-        with FileLock(_lock(trial.record)):
+        with recording.store(trial.record).lock():
             manifest = records.manifest(trial.record)
             entry = {
                 "fingerprint": fingerprint.of(records.recipe(trial.record).cell),
-                "date": (day or datetime.now(UTC).date()).isoformat(),
+                "date": _day(day),
                 "processor": records.processor(),
                 "rule": trial.rule,
                 "whole": trial.whole,
             }
             alike = [old for old in manifest["redone"] if entry.items() <= old.items()]
             if not alike:
-                manifest["redone"].append(alike_new := entry | {"cells": [], "seconds": []})
-                alike = [alike_new]
+                alike = [entry | {"cells": [], "seconds": []}]
+                manifest["redone"] += alike
             alike[0]["cells"].append(trial.cell)
             alike[0]["seconds"].append(float(f"{trial.seconds:.3g}"))
-            replace_files({records.files(trial.record)[1]: (json.dumps(manifest, indent=1) + "\n").encode()})
+            records.write(trial.record, manifest)
 
 
-def _lock(name: str) -> str:
-    folder = paths.RECORDS / ".cells" / name
-    folder.mkdir(parents=True, exist_ok=True)
-    return str(folder / "lock")
+def _day(day: date | None) -> str:
+    return (day or datetime.now(UTC).date()).isoformat()
 
 
 # Which cells.
 
 
-def draw(
-    name: str, count: int, *, day: date | None = None, limit: float = np.inf, without: Sequence[int] = ()
-) -> list[int]:
-    """Numbers of cells to redo, one after the other from the quarter of the cost of which least has been redone.
+def draw(name: str, *, day: date | None = None, limit: float = np.inf, without: Sequence[int] = ()) -> int | None:
+    """The number of the cell to redo next, from the quarter of the cost of which least has been redone.
 
     In a quarter those come first that the present code has not redone.  The stream of random numbers is named by the
     record's checksum, the code's fingerprint and the day.
 
     Args:
-        limit: of the expected seconds of a cell; fewer cells are returned where there are not enough.  The cheapest
-            cell counts as within it.
-        without: cells to leave out.
+        limit: of the expected seconds of a cell; the cheapest counts as within it.
+        without: cells to leave out; None is returned when there is no other.
     """
-    if count < 1:
-        raise ValueError(f"count must be positive, got {count}")
-    wanted = records.recipe(name)
-    seconds = records.expected_seconds(name, records.points(wanted))
+    seconds, done = records.expected_seconds(name), {*redone_cells(name), *without}
     quarter = np.argsort(np.argsort(seconds, kind="stable")) * QUARTERS // len(seconds)
-    done = set(redone_cells(name)) | set(without)
-    parts = records.manifest(name)["sha256"], fingerprint.of(wanted.cell), (day or datetime.now(UTC).date()).isoformat()
+    redone = [np.mean([i in done for i in np.flatnonzero(quarter == q)] or [1.0]) for q in range(QUARTERS)]
+    parts = records.manifest(name)["sha256"], fingerprint.of(records.recipe(name).cell), _day(day)
     order = stats.stream("verify", *parts).permutation(len(seconds)).tolist()
     left = [i for i in order if i not in without and seconds[i] <= max(limit, seconds.min())]
-    found: list[int] = []
-    while left and len(found) < count:
-        redone = [np.mean([i in done for i in np.flatnonzero(quarter == q)] or [1.0]) for q in range(QUARTERS)]
-        chosen = min(left, key=lambda i: (i in done, redone[quarter[i]]))
-        left.remove(chosen)
-        done.add(chosen)
-        found.append(chosen)
-    return found
+    return min(left, key=lambda i: (i in done, redone[quarter[i]]), default=None)
 
 
 # Comparing.
@@ -157,15 +137,13 @@ def verify(name: str, cells: int = 1, *, whole: bool = False, limit: float = np.
         RecordError: when a cell disagrees with the record, or the record cannot be loaded.
         Unavailable: when data are missing for every cell; other cells are taken while there are any.
     """
-    if cells < 1:
-        raise ValueError(f"cells must be positive, got {cells}")
     records.load(name)
     limit = np.inf if records.recipe(name).shortened and not whole else limit
     found, tried, missing = [], [], None
-    while len(found) < cells and (drawn := draw(name, 1, limit=limit, without=tried)):
-        tried += drawn
+    while len(found) < cells and (cell := draw(name, limit=limit, without=tried)) is not None:
+        tried.append(cell)
         try:
-            found.append(redo(name, drawn[0], whole=whole))
+            found.append(redo(name, cell, whole=whole))
         except Unavailable as problem:
             missing = problem
     if missing and not found:
@@ -184,8 +162,7 @@ def redo(name: str, cell: int, *, whole: bool = False) -> Redone:
         Unavailable: when it needs data that are not at hand.
     """
     wanted, stored, made = records.recipe(name), records.load(name), records.manifest(name)
-    points, whole = records.points(wanted), whole or not wanted.shortened
-    point, agreement = points[cell], wanted.agreement
+    point, whole = records.points(wanted)[cell], whole or not wanted.shortened
     began = time.perf_counter()
     try:
         with sweep.one_compute_thread():  # as in the sweep that made the record
@@ -195,18 +172,26 @@ def redo(name: str, cell: int, *, whole: bool = False) -> Redone:
     except Exception as error:
         raise RecordError(f"record {name!r}: its own code at {point} raises {type(error).__name__}: {error}") from error
     seconds = time.perf_counter() - began
-    wrong = agreement.disagreements(fresh, stored, point)
+    wrong = wanted.agreement.disagreements(fresh, stored, point)
     if not wrong:
         return Redone(name, cell, whole, EXACT, seconds)
-    if not is_held_to_rounding(made, cell, whole=whole):
+    if not _is_held_to_rounding(made, cell, whole=whole):
         if not wanted.is_steady(point):
             return _instead(name, cell, whole=whole)
         if whole and wanted.shortened:
             return redo(name, cell)
-        wrong = agreement.disagreements(fresh, stored, point, elsewhere=True)
+        wrong = wanted.agreement.disagreements(fresh, stored, point, elsewhere=True)
         if not wrong:
             return Redone(name, cell, whole, ELSEWHERE, seconds)
     raise RecordError(f"record {name!r} differs from its own code at {point} in {', '.join(map(repr, wrong))}")
+
+
+def _is_held_to_rounding(made: Mapping, cell: int, *, whole: bool) -> bool:
+    """Whether this kind of processor made the record, or has redone that cell exactly before, wholly if asked."""
+    here = records.processor()
+    exact = [note for note in made["redone"] if (note["rule"], note["processor"]) == (EXACT, here)]
+    again = any(cell in note["cells"] and note["whole"] >= whole for note in exact)
+    return again or made["processor"].rpartition(",")[0] == here
 
 
 def _instead(name: str, cell: int, *, whole: bool) -> Redone:
@@ -222,14 +207,6 @@ def _instead(name: str, cell: int, *, whole: bool) -> Redone:
     return redo(name, points.index(steady), whole=whole)
 
 
-def is_held_to_rounding(made: Mapping, cell: int, *, whole: bool) -> bool:
-    """Whether this kind of processor made the record, or has redone that cell exactly before, wholly if asked."""
-    here = records.processor()
-    exact = [note for note in made["redone"] if (note["rule"], note["processor"]) == (EXACT, here)]
-    again = any(cell in note["cells"] and note["whole"] >= whole for note in exact)
-    return again or made["processor"].rpartition(",")[0] == here
-
-
 # Within a time.
 
 
@@ -238,29 +215,27 @@ def budget(minutes: float, names: Sequence[str], jobs: int) -> list[tuple[str, i
 
     A cell that would take more than a third of the time of one worker is left out.
     """
-    if not 0 < minutes < np.inf:
-        raise ValueError(f"minutes must be positive and finite, got {minutes}")
-    left, planned = 60.0 * minutes * jobs, []
+    left, limit, planned = 60 * minutes * jobs, 60 * minutes / 3, []
     shares = {name: share(name) for name in names}
     chosen: dict[str, list[int]] = {name: [] for name in names}
     while shares and left > 0:
         name = min(shares, key=shares.get)
-        expected = records.expected_seconds(name, records.points(records.recipe(name)))
-        cell = draw(name, 1, limit=60 * minutes / 3, without=chosen[name])
-        if not cell or expected[cell[0]] > min(left, 60 * minutes / 3):
+        expected = records.expected_seconds(name)
+        cell = draw(name, limit=limit, without=chosen[name])
+        if cell is None or expected[cell] > min(left, limit):
             del shares[name]
             continue
-        chosen[name] += cell
-        planned.append((name, cell[0], expected[cell[0]]))
-        left -= expected[cell[0]]
-        shares[name] += expected[cell[0]] / expected.sum()
+        chosen[name].append(cell)
+        planned.append((name, cell, expected[cell]))
+        left -= expected[cell]
+        shares[name] += expected[cell] / expected.sum()
     return planned
 
 
 def verify_for(
     minutes: float, names: Sequence[str], jobs: int, *, clock: Callable[[], float] = time.monotonic
-) -> Iterator[tuple[str, int, Redone | RecordError | Unavailable]]:
-    """Redo the cells of :func:`budget` in `jobs` processes side by side; yields each with what came of it.
+) -> Iterator[tuple[str, Redone | RecordError | Unavailable]]:
+    """Redo the cells of :func:`budget` in `jobs` processes side by side; yields each record with what came of it.
 
     Nothing is begun that is not expected to end within the time.
     """
@@ -270,14 +245,14 @@ def verify_for(
         while True:
             for name, cell, seconds in todo if len(running) < jobs else ():
                 if clock() + seconds < end:
-                    running[pool.submit(redo, name, cell, whole=True)] = name, cell
+                    running[pool.submit(redo, name, cell, whole=True)] = name
                 if len(running) == jobs:
                     break
             if not running:
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                name, cell = running.pop(future)
+                name = running.pop(future)
                 try:
-                    yield name, cell, future.result()
+                    yield name, future.result()
                 except (RecordError, Unavailable) as problem:
-                    yield name, cell, problem
+                    yield name, problem

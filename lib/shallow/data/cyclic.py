@@ -14,7 +14,6 @@ import numpy as np
 from shallow import checks
 from shallow.representation import short
 
-DESIGNS = ("iid", "strat", "equi", "two_rightmost", "poor(c,q)")
 _POOR = re.compile(r"poor\((\d+),(\d+)\)")
 
 
@@ -49,11 +48,9 @@ def labels(x: np.ndarray, periods: int = 3) -> np.ndarray:
 
 def clusters(x: np.ndarray, periods: int = 3) -> np.ndarray:
     r"""Cluster number $\lfloor 2P(x + \tfrac12) \rfloor \in \{0, \dots, 2P-1\}$ of x in $[-\tfrac12, \tfrac12]$."""
-    checks.numbers(x=x)
+    checks.within("[-0.5, 0.5]", x=x)
     checks.integers(1, periods=periods)
     x = np.asarray(x, dtype=float)
-    if x.size and not (np.abs(x) <= 0.5).all():
-        raise ValueError(f"x must lie in [-0.5, 0.5], got {checks.given(x, np.abs(x) <= 0.5)}")
     index = np.floor(2 * periods * x).astype(int) + periods
     return np.minimum(index, 2 * periods - 1)
 
@@ -77,19 +74,17 @@ def design_clusters(design: str, n: int, periods: int = 3) -> np.ndarray:
     the others round-robin to the other clusters.  `two_rightmost` gives one point to the last cluster but one, two to
     the last, and deals the others to the rest.
     """
-    checks.integers(1, n=n)
-    checks.integers(1, periods=periods)
+    checks.integers(1, n=n, periods=periods)
     count = 2 * periods
     if design == "strat":
         return np.arange(n) % count
     if design == "two_rightmost":
-        if periods < 2:
-            raise ValueError(f"periods must be at least 2 for the design 'two_rightmost', got {periods}")
+        checks.integers(2, periods=periods)
         poor = np.array([count - 2, count - 1, count - 1])[:n]
         return np.concatenate([poor, np.arange(max(n - 3, 0)) % (count - 2)])
     match = _POOR.fullmatch(design)
     if not match:
-        raise ValueError(f"design must be one of {', '.join(DESIGNS)}, got {design!r}")
+        raise ValueError(f"design must be iid, strat, equi, two_rightmost or poor(c,q), got {design!r}")
     cluster, few = int(match[1]), int(match[2])
     if cluster >= count or few > n:
         raise ValueError(f"design {design!r} needs a cluster below {count} and at most n = {n} points in it")
@@ -107,10 +102,8 @@ def sample(n: int, *, periods: int = 3, base: int = 0, seed: int = 0, design: st
     Raises:
         ValueError: for a non-positive n, a negative base or seed, an unknown design or impossible periods.
     """
-    checks.integers(1, periods=periods)
-    checks.integers(1, n=n)
-    if not all(isinstance(number, int | np.integer) and number >= 0 for number in (base, seed)):
-        raise ValueError(f"base and seed must be integers that are not negative, got base={base}, seed={seed}")
+    checks.integers(1, periods=periods, n=n)
+    checks.integers(0, base=base, seed=seed)
     rng = np.random.default_rng([base, n, seed])
     x = rng.uniform(-0.5, 0.5, n)
     if design == "equi":

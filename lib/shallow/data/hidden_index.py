@@ -50,7 +50,7 @@ class Draw:
 
 def draw(case: str, run: int, *, size: int = SIZE) -> Draw:
     """Run 0 of 10,000 points is the author's own data set, :func:`published`; other runs have streams of their own."""
-    _check_case(case)
+    checks.one_of(CASES, case=case)
     checks.integers(0, run=run)
     checks.integers(10, size=size)
     if run == 0 and size == SIZE:
@@ -97,7 +97,7 @@ def published(case: str) -> Draw:
 
     The normal draws are in float32, as there; everything after them is in float64.
     """
-    _check_case(case)
+    checks.one_of(CASES, case=case)
     generator = torch.Generator().manual_seed(INPUT_SEED)
     shape = (SIZE,) if case == "given" else (SIZE, DIMENSION)
     x = torch.randn(shape, generator=generator, dtype=torch.float32).numpy().astype(np.float64).reshape(SIZE, -1)
@@ -123,8 +123,7 @@ def polynomial(degree: int, shift: float = 0.0) -> Polynomial:
     Its values on $[-2, 2]$ are exact to 1e-9 up to degree 20, where the outer lobes reach 350.
     """
     checks.integers(2, degree=degree)
-    if not np.isfinite(shift):
-        raise ValueError(f"shift must be finite, got {shift}")
+    checks.finite(shift=shift)
     return Polynomial.fromroots(np.linspace(-REACH, REACH, degree) + shift)
 
 
@@ -172,11 +171,3 @@ def sign_coefficients(target: Polynomial, deviation: float, count: int) -> np.nd
     integrals[0, 1:] = [*ndtr(z), 1.0]
     integrals[1:, 1:-1] = -below / np.arange(1, count)[:, None] ** 0.5
     return np.diff(integrals) @ np.sign(target((ends[1:] + ends[:-1]) / 2))
-
-
-# Bad input.
-
-
-def _check_case(case: str) -> None:
-    if case not in CASES:
-        raise ValueError(f"case must be one of {', '.join(CASES)}, got {case!r}")

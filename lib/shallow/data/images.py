@@ -1,4 +1,4 @@
-r"""Labelled images: scikit-learn's digits, which need no network, and MNIST, CIFAR-10 and SVHN by their real loaders.
+r"""Labelled images: scikit-learn's digits, which need no network, and MNIST and CIFAR-10 by their real loaders.
 
 All come in one layout: images of shape (n, height, width, channels), uint8, one channel for grey and three for red,
 green, blue, with labels 0..9.  Data that are not shipped are looked for in this order:
@@ -7,8 +7,8 @@ green, blue, with labels 0..9.  Data that are not shipped are looked for in this
 2. the folder named by the environment variable ``SHALLOW_DATA``, if it holds the data,
 3. OpenML, through scikit-learn, which keeps what it fetched in its own cache.
 
-A folder holds ``mnist.npz``, ``cifar10.npz``, ``svhn.npz``, or SVHN as it is published: ``train_32x32.mat`` and
-``test_32x32.mat``.  Such files may be sorted by class: take a part of them with :func:`subset`.
+A folder holds ``mnist.npz`` and ``cifar10.npz``.  Such files may be sorted by class: take a part of them with
+:func:`subset`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.io import loadmat
 from sklearn.datasets import fetch_openml, load_digits
 
 from shallow import checks
 from shallow.representation import short
 
 #: Names that :func:`load` knows.
-NAMES = ("digits", "mnist", "cifar10", "svhn")
+NAMES = ("digits", "mnist", "cifar10")
 #: Environment variable that names a folder with local copies.
 VARIABLE = "SHALLOW_DATA"
 CLASSES = 10
-_MATLAB = ("train_32x32.mat", "test_32x32.mat")
 _DIGITS_TRAIN = 1500  # of 1797; neighbours share a writer, so the two parts are cut, not shuffled
 
 
@@ -58,7 +56,6 @@ class _Remote(NamedTuple):
 _OPENML = {
     "mnist": _Remote("mnist_784", 1, (28, 28, 1), False, 10000),
     "cifar10": _Remote("CIFAR_10", 1, (32, 32, 3), True, 10000),
-    "svhn": _Remote("SVHN", 1, (32, 32, 3), False, 26032),
 }
 
 
@@ -66,8 +63,8 @@ def load(name: str = "digits", path: str | os.PathLike | None = None) -> Images:
     """Load a data set in the layout of this module.
 
     Args:
-        name: "digits" (8 x 8, 1500 + 297 images, shipped with scikit-learn), "mnist" (28 x 28, 60000 + 10000),
-            "cifar10" (32 x 32 x 3, 50000 + 10000) or "svhn" (32 x 32 x 3, 73257 + 26032).
+        name: "digits" (8 x 8, 1500 + 297 images, shipped with scikit-learn), "mnist" (28 x 28, 60000 + 10000) or
+            "cifar10" (32 x 32 x 3, 50000 + 10000).
         path: a local .npz file or a folder, see the head of this module.  Files may hold fewer images, and grey ones
             without the axis of channels.
 
@@ -78,8 +75,7 @@ def load(name: str = "digits", path: str | os.PathLike | None = None) -> Images:
 
     Cost: local files are read in a second; the first download is 15 MB to 1 GB and takes minutes and some gigabytes.
     """
-    if name not in NAMES:
-        raise ValueError(f"name must be one of {', '.join(NAMES)}, got {name!r}")
+    checks.one_of(NAMES, name=name)
     if name == "digits":
         if path is not None:
             raise ValueError(f"path must be None for the digits, which scikit-learn ships; got {path}")
@@ -90,7 +86,7 @@ def load(name: str = "digits", path: str | os.PathLike | None = None) -> Images:
         folder = Path(os.environ[VARIABLE])
         if not folder.is_dir():
             raise FileNotFoundError(f"{VARIABLE} must name a folder, but there is none at {folder}")
-        if (folder / f"{name}.npz").exists() or (name == "svhn" and (folder / _MATLAB[0]).exists()):
+        if (folder / f"{name}.npz").exists():
             return _read(name, folder)
     return _fetch(name)
 
@@ -107,8 +103,7 @@ def subset(x: np.ndarray, y: np.ndarray, count: int, rng: np.random.Generator) -
     x, y = np.asarray(x), np.asarray(y)
     if y.ndim != 1 or len(x) != len(y):
         raise ValueError(f"x and y must have one length, got shapes {x.shape} and {y.shape}")
-    if not isinstance(count, int | np.integer) or not 1 <= count <= len(y):
-        raise ValueError(f"count must be an integer in 1..{len(y)}, got {count!r}")
+    checks.integers(1, len(y), count=count)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError(f"y must hold labels, got {checks.given(y)}")
     labels, sizes = np.unique(y, return_counts=True)
@@ -128,8 +123,7 @@ def enlarge(x: np.ndarray, side: int = 32) -> np.ndarray:
         ValueError: when x is not a stack of images, or an image is larger than `side`.
     """
     x = _images("x", x)
-    if not isinstance(side, int | np.integer) or side < max(x.shape[1:3]):
-        raise ValueError(f"side must be an integer of at least {max(x.shape[1:3])}, the side of x, got {side!r}")
+    checks.integers(max(x.shape[1:3]), side=side)
     times = side // max(x.shape[1:3])
     x = x.repeat(times, axis=1).repeat(times, axis=2)
     before = [(side - length) // 2 for length in x.shape[1:3]]
@@ -180,8 +174,6 @@ def _digits() -> Images:
 
 def _read(name: str, path: Path) -> Images:
     if path.is_dir():
-        if name == "svhn" and not (path / "svhn.npz").exists():
-            return _read_matlab(path)
         path = path / f"{name}.npz"
     if not path.is_file():
         raise FileNotFoundError(f"path must lead to the data of {name}, but there is no file {path}")
@@ -193,22 +185,6 @@ def _read(name: str, path: Path) -> Images:
     if not set(Images._fields) <= set(found):
         raise ValueError(f"path: {path} must hold the arrays {', '.join(Images._fields)}, has {', '.join(found)}")
     return _checked(path, *(found[field] for field in Images._fields))
-
-
-def _read_matlab(folder: Path) -> Images:
-    """SVHN as published: X of shape (32, 32, 3, N), y of shape (N, 1) in 1..10, where 10 stands for the digit 0."""
-    arrays = []
-    for file in (folder / name for name in _MATLAB):
-        if not file.is_file():
-            raise FileNotFoundError(f"path must lead to the data of svhn, but there is no file {file}")
-        found = loadmat(file)
-        if not {"X", "y"} <= set(found):
-            raise ValueError(f"path: {file} must hold the arrays X and y, has {[k for k in found if k[0] != '_']}")
-        x, y = found["X"], found["y"].ravel()
-        if x.ndim != 4 or not np.isin(y, range(1, CLASSES + 1)).all():
-            raise ValueError(f"path: {file} must hold X of shape (32, 32, 3, N) and y in 1..10, got X {x.shape}")
-        arrays += [np.moveaxis(x, 3, 0), y % CLASSES]
-    return _checked(folder, *arrays)
 
 
 def _fetch(name: str) -> Images:
@@ -223,35 +199,28 @@ def _fetch(name: str) -> Images:
     h, w, c = remote.shape
     x = np.asarray(found.data).astype(np.uint8)
     x = np.moveaxis(x.reshape(-1, c, h, w), 1, 3) if remote.planes else x.reshape(-1, h, w, c)
-    y = np.asarray(found.target).astype(float).astype(np.int64) % CLASSES  # SVHN numbers the digit 0 as 10
-    train = slice(None, -remote.tests)
-    test = slice(-remote.tests, None)
-    return _checked(f"OpenML's {remote.name}", x[train], y[train], x[test], y[test])
+    y = np.asarray(found.target).astype(float).astype(np.int64)
+    n = len(x) - remote.tests
+    return _checked(f"OpenML's {remote.name}", x[:n], y[:n], x[n:], y[n:])
 
 
 def _checked(source: str | Path, *arrays: np.ndarray) -> Images:
     """The four arrays in the layout of this module."""
-    layout = []
-    for field, array in zip(Images._fields, arrays, strict=True):
-        if field.startswith("x"):
-            array = array[..., None] if array.ndim == 3 else array
-            if array.dtype != np.uint8 or array.ndim != 4 or array.shape[3] not in (1, 3) or not len(array):
-                raise ValueError(
-                    f"path: {field} of {source} must be uint8 of shape (n, height, width) or (n, height, width, 1 or "
-                    f"3), got {array.dtype} {array.shape}"
-                )
-        elif (
-            array.shape != layout[-1].shape[:1]
-            or not np.issubdtype(array.dtype, np.integer)
-            or not np.isin(array, range(CLASSES)).all()
-        ):
+    found = dict(zip(Images._fields, arrays, strict=True))
+    for part in ("train", "test"):
+        x, y = found[f"x_{part}"], found[f"y_{part}"]
+        x = x[..., None] if x.ndim == 3 else x
+        if x.dtype != np.uint8 or x.ndim != 4 or x.shape[3] not in (1, 3) or not len(x):
             raise ValueError(
-                f"path: {field} of {source} must be {len(layout[-1])} integers in 0..9, "
-                f"got {array.dtype} of {checks.given(array, np.isin(array, range(CLASSES)))}"
+                f"path: x_{part} of {source} must be uint8 of shape (n, height, width) or (n, height, width, 1 or 3), "
+                f"got {x.dtype} {x.shape}"
             )
-        else:
-            array = array.astype(np.int64)
-        layout.append(np.ascontiguousarray(array))
-    if layout[0].shape[1:] != layout[2].shape[1:]:
-        raise ValueError(f"path: images of {source} must have one shape, got {layout[0].shape} and {layout[2].shape}")
-    return Images(*layout)
+        if y.shape != x.shape[:1] or y.dtype.kind not in "iu" or not np.isin(y, range(CLASSES)).all():
+            raise ValueError(
+                f"path: y_{part} of {source} must be {len(x)} integers in 0..9, got {y.dtype} of {checks.given(y)}"
+            )
+        found |= {f"x_{part}": np.ascontiguousarray(x), f"y_{part}": np.ascontiguousarray(y, dtype=np.int64)}
+    if found["x_train"].shape[1:] != found["x_test"].shape[1:]:
+        shapes = " and ".join(str(found[f"x_{part}"].shape) for part in ("train", "test"))
+        raise ValueError(f"path: images of {source} must have one shape, got {shapes}")
+    return Images(**found)

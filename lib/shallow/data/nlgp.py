@@ -66,9 +66,8 @@ class Process:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _check_shape(self.shape))
-        for name, known in (("normalisation", NORMALISATIONS), ("tails", TAILS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
+        checks.one_of(NORMALISATIONS, normalisation=self.normalisation)
+        checks.one_of(TAILS, tails=self.tails)
         checks.positive(xi=self.xi)
         if not self.gain >= 0 or (self.gain == 0 and self.normalisation == "raw"):
             raise ValueError(f"gain must not be negative, and positive for raw data, got {self.gain}")
@@ -184,8 +183,7 @@ class Process:
         Cost: a matrix product per axis, or an FFT above rank 256; half of it or more is the normal draws.
         """
         checks.integers(1, count=count)
-        if np.dtype(dtype) not in (np.float32, np.float64):
-            raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
+        checks.one_of((np.float32, np.float64), dtype=np.dtype(dtype))
         if out is not None and (out.shape != (count, *self.shape) or out.dtype != dtype):
             raise ValueError(f"out must have shape {(count, *self.shape)} and dtype, got {out.shape} and {out.dtype}")
         z = rng.standard_normal((count, *self._ranks), dtype=dtype)

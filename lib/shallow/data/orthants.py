@@ -96,8 +96,8 @@ def empty_orthant(seed: int | str) -> int:
 
 def all_but(empty: int | Sequence[int], *, per_class: int = PER_CLASS, dimension: int = DIMENSION) -> np.ndarray:
     """Equal counts in all orthants but the named ones, which get 0; shape (2^D,)."""
-    _check_positive("per_class", per_class)
-    counts = np.full(2 ** _check_positive("dimension", dimension), per_class)
+    checks.integers(1, per_class=per_class, dimension=dimension)
+    counts = np.full(2**dimension, per_class)
     counts[_check_orthants("empty", empty, dimension)] = 0
     return counts
 
@@ -126,8 +126,7 @@ def sample(rng: np.random.Generator, counts: np.ndarray) -> Points:
 
 def split(rng: np.random.Generator, points: Points, share: float = 0.8) -> tuple[Points, Points]:
     """A random share of the points, rounded down, and the others; both in random order."""
-    if not 0 < share < 1:
-        raise ValueError(f"share must lie in (0, 1), got {share}")
+    checks.within("(0, 1)", share=share)
     order, first = rng.permutation(len(points)), int(share * len(points) + 1e-9)
     return points[order[:first]], points[order[first:]]
 
@@ -160,19 +159,16 @@ def neighbours(orthant: int, dimension: int = DIMENSION) -> np.ndarray:
 def compared(empty: int, dimension: int = DIMENSION) -> tuple[int, int, int]:
     """The orthants of the document's Figure 2: the empty one, its lowest neighbour, the lowest that is neither."""
     _check_orthants("empty", empty, dimension)
+    checks.integers(2, dimension=dimension)
     near = neighbours(empty, dimension)
     far = np.setdiff1d(np.arange(2**dimension), [*near, empty])
-    if not far.size:
-        raise ValueError(f"dimension must be at least 2, got {dimension}")
     return int(empty), int(near[0]), int(far[0])
 
 
 def reflected(x: np.ndarray, orthant: int | np.ndarray) -> np.ndarray:
     """The same points in another orthant: |x| with its signs; x of shape (..., D), orthant a number or shape (...)."""
-    checks.numbers(x=x)
+    checks.shape((..., "D"), x=x)
     x = np.asarray(x, dtype=np.float64)
-    if x.ndim < 1:
-        raise ValueError("x must have shape (..., D), got a number")
     return np.abs(x) * signs(orthant, x.shape[-1])
 
 
@@ -189,21 +185,17 @@ def profile(
 
     Each radius has directions of its own.
     """
-    checks.numbers(radii=radii)
+    checks.shape((None,), radii=radii)
+    checks.within(f"(0, {CENTRE:g})", radii=radii)  # so that no point leaves its orthant
+    checks.integers(1, directions=directions, dimension=dimension)
     radii = np.asarray(radii, dtype=np.float64)
-    if radii.ndim != 1 or not ((radii > 0) & (radii < CENTRE)).all():
-        raise ValueError(f"radii must be a vector in (0, {CENTRE:g}), so that no point leaves its orthant, got {radii}")
-    _check_positive("directions", directions)
-    _check_positive("dimension", dimension)
     return CENTRE + radii[:, None, None] * _unit(rng.standard_normal((len(radii), directions, dimension)))
 
 
 def by_orthant(values: np.ndarray, points: Points) -> np.ndarray:
     """Mean of values (n,) over the points of each orthant, such as the accuracy; shape (2^D,), NaN without points."""
-    checks.numbers(values=values)
+    checks.shape(points.orthant.shape, values=values)
     values = np.asarray(values, dtype=np.float64)
-    if values.shape != points.orthant.shape:
-        raise ValueError(f"values must have one number for each of {len(points)} points, got shape {values.shape}")
     count = np.bincount(points.orthant, minlength=2 ** points.x.shape[1]).astype(np.float64)
     total = np.bincount(points.orthant, values, minlength=len(count))
     return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
@@ -213,17 +205,10 @@ def _unit(g: np.ndarray) -> np.ndarray:
     return g / np.linalg.norm(g, axis=-1, keepdims=True)
 
 
-def _check_positive(name: str, value: int) -> int:
-    if not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}")
-    return value
-
-
 def _check_orthants(name: str, orthant: int | Sequence[int] | np.ndarray, dimension: int) -> np.ndarray:
-    checks.numbers(**{name: orthant})
-    _check_positive("dimension", dimension)
+    checks.integers(1, dimension=dimension)
+    checks.within(f"[0, {2**dimension})", **{name: orthant})
     orthant = np.asarray(orthant)
-    whole = np.issubdtype(orthant.dtype, np.integer)
-    if orthant.size and not (whole and (orthant >= 0).all() and (orthant < 2**dimension).all()):
-        raise ValueError(f"{name} must be in 0..{2**dimension - 1}, got {orthant}")
+    if orthant.size and not np.issubdtype(orthant.dtype, np.integer):
+        raise ValueError(f"{name} must be integers, got {orthant.dtype}")
     return orthant.astype(np.int64)

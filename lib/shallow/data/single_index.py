@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.polynomial import hermite_e, legendre
-from scipy.special import gammaln
+from numpy.polynomial import legendre
 
 from shallow import checks
 from shallow.representation import short
@@ -54,20 +53,17 @@ class Teacher:
     def __post_init__(self) -> None:
         checks.numbers(directions=self.directions)
         rows = np.atleast_2d(np.asarray(self.directions, dtype=np.float64))
-        if rows.ndim != 2 or not np.isfinite(rows).all():
-            raise ValueError(f"directions must be finite of shape (k, d), got {checks.given(rows)}")
+        checks.array(("k", "d"), directions=rows)
         if not np.allclose(rows @ rows.T, np.eye(len(rows)), rtol=0, atol=1e-10):
             raise ValueError(f"directions must be orthonormal rows, got scalar products {rows @ rows.T}")
         object.__setattr__(self, "directions", rows)
-        _check_choice("link", self.link, LINKS)
-        _check_choice("combine", self.combine, COMBINE)
+        checks.one_of(LINKS, link=self.link)
+        checks.one_of(COMBINE, combine=self.combine)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Labels without noise at x of shape (n, d); shape (n,), float64."""
-        checks.numbers(x=x)
+        checks.shape((None, self.directions.shape[1]), x=x)
         x = np.asarray(x, dtype=np.float64)
-        if x.ndim != 2 or x.shape[1] != self.directions.shape[1]:
-            raise ValueError(f"x must have {self.directions.shape[1]} columns, got shape {x.shape}")
         return COMBINE[self.combine](LINKS[self.link](x @ self.directions.T), axis=1)
 
 
@@ -79,9 +75,8 @@ def random_teacher(
     One direction is $g/|g|$ with a Gaussian vector g; several come from orthonormalising Gaussian vectors in turn, so
     that the first ones do not depend on how many there are.
     """
-    checks.integers(1, inputs=inputs, indices=indices)
-    if indices > inputs:
-        raise ValueError(f"indices must be at most inputs = {inputs}, got {indices}")
+    checks.integers(1, inputs=inputs)
+    checks.integers(1, inputs, indices=indices)
     basis, triangle = np.linalg.qr(rng.standard_normal((indices, inputs)).T)
     return Teacher((basis * np.sign(np.diag(triangle))).T, link, combine)
 
@@ -122,9 +117,8 @@ def sample(
         dtype: float32 or float64; the sample in float32 is the rounded sample in float64.
     """
     checks.integers(1, n=n)
-    _check_noise(noise)
-    if np.dtype(dtype) not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
+    checks.not_negative(noise=noise)
+    checks.one_of((np.float32, np.float64), dtype=np.dtype(dtype))
     x = inputs.standard_normal((n, teacher.directions.shape[1]))
     y = teacher(x) + noise * errors.standard_normal(n)
     return Sample(x.astype(dtype), y.astype(dtype))
@@ -162,19 +156,6 @@ def expectation(function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     return np.asarray(function(z)) @ (weights * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi))
 
 
-def hermite_coefficients(link: str, degree: int) -> np.ndarray:
-    r"""$c_k = \mathbb E[\sigma_*(z)\,\mathrm{He}_k(z)] / \sqrt{k!}$ for k = 0, ..., degree; shape (degree + 1,).
-
-    The polynomials are orthonormal, so $\sum_k c_k^2 = \mathbb E\,\sigma_*^2$.  The degree is at most 40.
-    """
-    _check_choice("link", link, LINKS)
-    if not isinstance(degree, int | np.integer) or not 0 <= degree <= 40:
-        raise ValueError(f"degree must be an integer in 0..40, got {degree!r}")
-    k = np.arange(degree + 1)
-    norms = np.exp(gammaln(k + 1) / 2)[:, None]
-    return expectation(lambda z: LINKS[link](z) * hermite_e.hermevander(z, degree).T / norms)
-
-
 @dataclass(frozen=True)
 class Moments:
     r"""Gaussian moments of a link $\sigma$, which give the losses of simple predictors of a single-index teacher.
@@ -203,32 +184,24 @@ class Moments:
 
     def null_loss(self, noise: float) -> float:
         r"""$\mathbb E\,y^2$, the mean square error of the prediction 0."""
-        return self.square + _check_noise(noise) ** 2
+        checks.not_negative(noise=noise)
+        return self.square + noise**2
 
     def odd_floor(self, noise: float) -> float:
         """Smallest mean square error of any odd function of x, so of any tanh student without biases."""
-        return self.even + _check_noise(noise) ** 2
+        checks.not_negative(noise=noise)
+        return self.even + noise**2
 
     def linear_floor(self, noise: float) -> float:
         r"""Mean square error of the best linear predictor without intercept."""
-        return self.square - self.slope**2 + _check_noise(noise) ** 2
+        checks.not_negative(noise=noise)
+        return self.square - self.slope**2 + noise**2
 
 
 def moments(link: str) -> Moments:
     """The Gaussian moments of a link, by quadrature."""
-    _check_choice("link", link, LINKS)
+    checks.one_of(LINKS, link=link)
     sigma = LINKS[link]
     return Moments(*map(float, expectation(
         lambda z: np.stack([sigma(z), z * sigma(z), sigma(z) ** 2, ((sigma(z) + sigma(-z)) / 2) ** 2])
     )))  # fmt: skip
-
-
-def _check_choice(name: str, value: str, known: dict) -> None:
-    if value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
-
-
-def _check_noise(noise: float) -> float:
-    if not (np.isfinite(noise) and noise >= 0):
-        raise ValueError(f"noise must be finite and not negative, got {noise}")
-    return noise

@@ -32,35 +32,34 @@ class Sample(NamedTuple):
 
 def linear(beta: np.ndarray) -> TwoLayer:
     r"""The linear teacher $\langle\beta, x\rangle$ as two ReLU neurons; beta has shape (d,)."""
-    checks.numbers(beta=beta)
+    checks.array(("d",), beta=beta)
     beta = np.asarray(beta, dtype=np.float64)
-    if beta.ndim != 1 or not beta.size or not np.isfinite(beta).all():
-        raise ValueError(f"beta must be a finite non-empty vector, got {checks.given(beta)}")
     return TwoLayer(np.stack([beta, -beta]), np.zeros(2), np.array([1.0, -1.0]))
 
 
 def first_axis(d: int) -> TwoLayer:
     r"""The linear teacher $\beta^* = e_1$ in dimension d."""
-    return linear(np.eye(_dimension(d))[0])
+    checks.integers(1, d=d)
+    return linear(np.eye(d)[0])
 
 
 def relu(rng: np.random.Generator, units: int, d: int) -> TwoLayer:
     r"""$\sum_{i \le k} a_i^* \sigma(\langle w_i^*, x\rangle)$, all parameters N(0, 1); w* first (Appendix A.3)."""
-    checks.integers(1, units=units)
-    W = rng.standard_normal((units, _dimension(d)))
+    checks.integers(1, units=units, d=d)
+    W = rng.standard_normal((units, d))
     return TwoLayer(W, np.zeros(units), rng.standard_normal(units))
 
 
 def labelled(rng: np.random.Generator, teacher: TwoLayer, x: np.ndarray, noise: float = NOISE) -> Sample:
     r"""The sample (x, h*(x) + eta) with Gaussian eta of variance `noise`."""
-    if not (np.isfinite(noise) and noise >= 0):
-        raise ValueError(f"noise must be a finite variance, not negative, got {noise}")
+    checks.not_negative(noise=noise)
     return Sample(x, teacher.forward(x) + noise**0.5 * rng.standard_normal(len(x)))
 
 
 def gaussian(rng: np.random.Generator, teacher: TwoLayer, n: int, noise: float = NOISE) -> Sample:
     """n points with inputs N(0, I_d), d that of the teacher; the inputs are drawn first."""
-    return labelled(rng, teacher, rng.standard_normal((_size(n), teacher.W.shape[1])), noise)
+    checks.integers(1, n=n)
+    return labelled(rng, teacher, rng.standard_normal((n, teacher.W.shape[1])), noise)
 
 
 def with_margin(rng: np.random.Generator, n: int, d: int, c: float, *, whiten: bool = False) -> np.ndarray:
@@ -73,10 +72,11 @@ def with_margin(rng: np.random.Generator, n: int, d: int, c: float, *, whiten: b
 
     Cost: rejection, about $1/P(|x_1| \ge c\|x\|)$ draws per point; the probability falls quickly once $c \sqrt d > 1$.
     """
-    _margin(c)
-    kept, missing = [], _size(n)
+    checks.within("[0, 1)", c=c)
+    checks.integers(1, n=n, d=d)
+    kept, missing = [], n
     while missing > 0:
-        x = rng.standard_normal((2 * missing + 16, _dimension(d)))
+        x = rng.standard_normal((2 * missing + 16, d))
         kept.append(x[np.abs(x[:, 0]) >= c * np.linalg.norm(x, axis=1)][:missing])
         missing -= len(kept[-1])
     x = np.concatenate(kept)
@@ -89,8 +89,9 @@ def variances(d: int, c: float) -> np.ndarray:
     With $t = x_1/\|x\|$, of density proportional to $(1 - t^2)^{(d-3)/2}$ and independent of $\|x\|$,
     $\Sigma_{11} = d\,\mathbb E[t^2 \mid |t| \ge c]$ and $\Sigma_{jj} = (d - \Sigma_{11}) / (d - 1)$.
     """
-    _margin(c)
-    if _dimension(d) == 1:
+    checks.within("[0, 1)", c=c)
+    checks.integers(1, d=d)
+    if d == 1:
         return np.ones(1)
 
     def moment(power: int) -> float:  # t = sin(angle) removes the singularity of d = 2
@@ -107,21 +108,3 @@ def whitened_margin(d: int, c: float) -> float:
     sigma = variances(d, c)
     ratio = 1.0 if d == 1 else sigma[1] / sigma[0]
     return float(np.sqrt(ratio * c**2 / (ratio * c**2 + 1 - c**2)))
-
-
-# Bad input.
-
-
-def _dimension(d: int) -> int:
-    checks.integers(1, d=d)
-    return d
-
-
-def _size(n: int) -> int:
-    checks.integers(1, n=n)
-    return n
-
-
-def _margin(c: float) -> None:
-    if not 0 <= c < 1:
-        raise ValueError(f"c must lie in [0, 1), got {c}")

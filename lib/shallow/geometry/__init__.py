@@ -1,1 +1,1 @@
-"""Geometry of early alignment: gradient vectors on the sphere, their deviation, extremal vectors, clusters."""
+"""What moves a hidden layer at first: the vectors of early alignment, and the push toward a hidden direction."""

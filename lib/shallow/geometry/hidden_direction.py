@@ -41,8 +41,7 @@ def cosines(W: np.ndarray, direction: np.ndarray, least: float = 0.0) -> np.ndar
     length = np.linalg.norm(direction)
     if direction.ndim != 1 or W.ndim < 1 or W.shape[-1] != len(direction) or not (np.isfinite(length) and length > 0):
         raise ValueError(f"direction must be a vector for weights {W.shape}, not zero, got {checks.given(direction)}")
-    if not least >= 0:
-        raise ValueError(f"least must not be negative, got {least}")
+    checks.not_negative(least=least)
     norms = np.linalg.norm(W, axis=-1)
     along = np.abs(W @ direction) / length
     return np.minimum(np.divide(along, norms, out=np.full(norms.shape, np.nan), where=norms > least), 1.0)
@@ -54,9 +53,8 @@ def aligned(cosine: np.ndarray, threshold: float = 0.5) -> np.ndarray:
     NaN where no unit has a cosine.
     """
     checks.numbers(cosine=cosine)
+    checks.within("(0, 1]", threshold=threshold)
     cosine = np.asarray(cosine, dtype=np.float64)
-    if not 0 < threshold <= 1:
-        raise ValueError(f"threshold must lie in (0, 1], got {threshold}")
     if cosine.ndim < 1 or (np.abs(cosine) > 1).any():
         raise ValueError(
             "cosine must be numbers in [-1, 1], or NaN, of shape (..., m), "
@@ -87,16 +85,12 @@ class RandomCosine:
 
     def above(self, threshold: float | np.ndarray) -> np.ndarray:
         """Probability that one random direction has a cosine above the threshold in [0, 1]."""
-        checks.numbers(threshold=threshold)
-        if not ((np.asarray(threshold) >= 0) & (np.asarray(threshold) <= 1)).all():
-            raise ValueError(f"threshold must lie in [0, 1], got {threshold}")
+        checks.within("[0, 1]", threshold=threshold)
         return self._square.sf(np.square(threshold))
 
     def quantile(self, probability: float | np.ndarray, units: int = 1) -> np.ndarray:
         """Quantile of the largest cosine among independent units."""
-        checks.numbers(probability=probability)
-        if not ((np.asarray(probability) >= 0) & (np.asarray(probability) <= 1)).all():
-            raise ValueError(f"probability must lie in [0, 1], got {probability}")
+        checks.within("[0, 1]", probability=probability)
         checks.integers(1, units=units)
         return np.sqrt(self._square.ppf(np.asarray(probability, dtype=np.float64) ** (1 / units)))
 
@@ -125,14 +119,11 @@ def push(W: np.ndarray, b: np.ndarray, coefficients: np.ndarray, direction: np.n
     """
     checks.numbers(W=W, b=b, coefficients=coefficients, direction=direction, covariance=covariance)
     W, b, c, e, sigma = (np.asarray(values, dtype=np.float64) for values in (W, b, coefficients, direction, covariance))
-    if W.ndim != 2 or b.shape != W.shape[:1] or e.shape != W.shape[1:] or c.ndim != 1 or not len(c):
-        raise ValueError(
-            "W, b, coefficients and direction must have shapes (m, D), (m,), (K,), (D,), "
-            f"got {W.shape}, {b.shape}, {c.shape}, {e.shape}"
-        )
-    if sigma.shape not in (e.shape, e.shape * 2):
-        raise ValueError(f"covariance must have shape (D,) or (D, D) with D = {len(e)}, got {sigma.shape}")
-    checks.finite(W=W, direction=e, covariance=sigma)
+    checks.array((None, None), W=W)
+    checks.shape(W.shape[:1], b=b)
+    checks.shape(("K",), coefficients=c)
+    checks.array(W.shape[1:], direction=e)
+    checks.array(e.shape * (1 if sigma.ndim == 1 else 2), covariance=sigma)
     sigma = np.diag(sigma) if sigma.ndim == 1 else sigma
     seen = W @ sigma
     tau, omega = np.sqrt(e @ sigma @ e), np.sqrt(np.einsum("md,md->m", seen, W))

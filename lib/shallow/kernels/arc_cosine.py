@@ -61,11 +61,11 @@ def ntk(x: np.ndarray, z: np.ndarray | None = None, *, depth: int, width: int) -
 
     Cost: O(n n' (d + depth)).
     """
-    x = _inputs("x", x)
-    z = x if z is None else _inputs("z", z)
-    if x.shape[1] != z.shape[1]:
-        raise ValueError(f"z must have {x.shape[1]} columns like x, got shape {z.shape}")
+    z = x if z is None else z
+    checks.array(("n", "d"), x=x)
+    checks.array(("n", np.shape(x)[1]), z=z)
     checks.integers(1, depth=depth, width=width)
+    x, z = np.asarray(x, dtype=np.float64), np.asarray(z, dtype=np.float64)
     products, kernel, fan_in = [(x**2).sum(axis=1)[:, None], x @ z.T, (z**2).sum(axis=1)], x @ z.T + 1, x.shape[1]
     for _ in range(depth):
         first, covariance, second = ((product + 1) / (3 * fan_in) for product in products)
@@ -73,11 +73,3 @@ def ntk(x: np.ndarray, z: np.ndarray | None = None, *, depth: int, width: int) -
         products, fan_in = [width * first / 2, width * pair.product, width * second / 2], width
         kernel = pair.active / 3 * kernel + products[1] + 1
     return kernel
-
-
-def _inputs(name: str, x: np.ndarray) -> np.ndarray:
-    checks.numbers(**{name: x})
-    x = np.asarray(x, dtype=np.float64)
-    if x.ndim != 2 or not x.size or not np.isfinite(x).all():
-        raise ValueError(f"{name} must be a finite matrix that is not empty, got {checks.given(x)}")
-    return x

@@ -28,15 +28,6 @@ class Blocks(NamedTuple):
     __repr__ = short
 
 
-def _inputs(name: str, x: np.ndarray, network: TwoLayer) -> np.ndarray:
-    checks.numbers(**{name: x})
-    x = np.asarray(x, dtype=np.float64)
-    x = x[:, None] if x.ndim == 1 else x
-    if x.ndim != 2 or x.shape[1] != network.W.shape[1] or not np.isfinite(x).all():
-        raise ValueError(f"{name} must be finite of shape (n, {network.W.shape[1]}), got {checks.given(x)}")
-    return x
-
-
 def blocks(network: TwoLayer, x: np.ndarray, z: np.ndarray | None = None) -> Blocks:
     r"""The three summands of $K = J(x) J(z)^\top$, from the output weights, the input weights and the biases.
 
@@ -59,6 +50,15 @@ def blocks(network: TwoLayer, x: np.ndarray, z: np.ndarray | None = None) -> Blo
         output += np.maximum(left, 0) @ np.maximum(right, 0).T
         gates += ((left > 0) * network.v[part] ** 2) @ (right > 0).astype(float).T
     return Blocks(output, gates * (x @ z.T), gates)
+
+
+def _inputs(name: str, x: np.ndarray, network: TwoLayer) -> np.ndarray:
+    """Inputs (n, d) in float64; a vector is a column."""
+    checks.numbers(**{name: x})
+    x = np.asarray(x, dtype=np.float64)
+    x = x[:, None] if x.ndim == 1 else x
+    checks.array((None, network.W.shape[1]), **{name: x})
+    return x
 
 
 def _blocks_on_a_line(network: TwoLayer, x: np.ndarray, z: np.ndarray) -> Blocks:
@@ -97,9 +97,8 @@ def ntk(
     With all rates 1 it is the plain kernel; with ``nets.ANTISYMMETRIC`` the kernel of the antisymmetric network from
     its folded form.
     """
-    checks.numbers(rates=rates)
-    if len(rates) != 3 or not all(np.isfinite(rate) and rate >= 0 for rate in rates):
-        raise ValueError(f"rates must be three non-negative numbers for (v, W, b), got {rates}")
+    checks.array((3,), rates=rates)
+    checks.not_negative(rates=rates)
     return sum(rate * block for rate, block in zip(rates, blocks(network, x, z), strict=True))
 
 
@@ -110,16 +109,12 @@ def conjugate(network: TwoLayer, x: np.ndarray, z: np.ndarray | None = None) -> 
 
 def alignment(first: np.ndarray, second: np.ndarray) -> float:
     r"""Cosine $\langle K, K' \rangle / (\|K\| \|K'\|)$ of two kernel matrices of the same shape, in [-1, 1]."""
-    checks.numbers(first=first, second=second)
+    checks.finite(first=first)
+    checks.array(np.shape(first), second=second)
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    if first.shape != second.shape:
-        raise ValueError(f"first and second must have one shape, got {first.shape} and {second.shape}")
     norms = np.linalg.norm(first) * np.linalg.norm(second)
-    if not (np.isfinite(norms) and norms > 0):
-        raise ValueError(
-            "first and second must be finite and not zero, "
-            f"got norms {np.linalg.norm(first)} and {np.linalg.norm(second)}"
-        )
+    if not norms > 0:
+        raise ValueError("first and second must not be zero")
     return float((first * second).sum() / norms)
 
 
@@ -128,23 +123,22 @@ def target_alignment(kernel: np.ndarray, y: np.ndarray) -> float:
 
     For a positive semidefinite kernel in [0, 1]; 1 where the centred kernel has the rank-one form of the labels.
     """
-    checks.numbers(kernel=kernel, y=y)
+    checks.array(("n", "n"), kernel=kernel)
+    checks.array((len(kernel),), y=y)
     kernel, y = np.asarray(kernel, dtype=float), np.asarray(y, dtype=float)
-    if y.ndim != 1 or kernel.shape != y.shape * 2:
-        raise ValueError(f"kernel and y must have shapes (n, n) and (n,), got {kernel.shape} and {y.shape}")
     centred, labels = without(kernel, np.ones((len(y), 1))), y - y.mean()
     for whole, left in ((kernel, centred), (y, labels)):
-        if not (np.isfinite(whole).all() and np.linalg.norm(left) > 1e-12 * np.linalg.norm(whole)):
-            raise ValueError(f"kernel and y must be finite and not constant, got {checks.given(whole)}")
+        if not np.linalg.norm(left) > 1e-12 * np.linalg.norm(whole):
+            raise ValueError("kernel and y must not be constant")
     return float(labels @ centred @ labels / (np.linalg.norm(centred) * (labels @ labels)))
 
 
 def effective_rank(kernel: np.ndarray) -> float:
     r"""Participation ratio $(\mathrm{tr} K)^2 / \|K\|_F^2$ of the eigenvalues of a symmetric kernel, from 1 to n."""
-    checks.numbers(kernel=kernel)
+    checks.array(("n", "n"), kernel=kernel)
     kernel = np.asarray(kernel, dtype=float)
-    if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not (np.isfinite(kernel).all() and kernel.any()):
-        raise ValueError(f"kernel must be a finite square matrix, not zero, got {checks.given(kernel)}")
+    if not kernel.any():
+        raise ValueError("kernel must not be zero")
     return float(np.trace(kernel) ** 2 / np.sum(kernel**2))
 
 
@@ -153,10 +147,8 @@ def subspace_alignment(first: np.ndarray, second: np.ndarray) -> float:
 
     Two random subspaces have k/n on average.
     """
-    checks.numbers(first=first, second=second)
+    checks.array(("n", "k"), first=first, second=second)
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    if first.ndim != 2 or first.shape != second.shape:
-        raise ValueError(f"first and second must be matrices of one shape, got {first.shape} and {second.shape}")
     return float(((first.T @ second) ** 2).sum() / first.shape[1])
 
 
@@ -173,45 +165,25 @@ def eigenbasis(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     The sign of each vector is fixed so that its first entry that is not negligible is positive.  Cost: O(n^3).
     """
-    checks.numbers(kernel=kernel)
+    checks.array(("n", "n"), kernel=kernel)
     kernel = np.asarray(kernel, dtype=float)
-    square = kernel.ndim == 2 and kernel.shape[0] == kernel.shape[1] > 0 and np.isfinite(kernel).all()
-    if not square:
-        raise ValueError(f"kernel must be a finite square matrix, got {checks.given(kernel)}")
     if np.abs(kernel - kernel.T).max() > 1e-10 * np.abs(kernel).max():
-        raise ValueError(
-            f"kernel must be symmetric, got entries that differ by {np.abs(kernel - kernel.T).max()} from their mirrors"
-        )
+        raise ValueError(f"kernel must be symmetric, got differences of {np.abs(kernel - kernel.T).max()}")
     values, vectors = np.linalg.eigh(kernel)
     values, vectors = values[::-1], vectors[:, ::-1]
     first = np.argmax(np.abs(vectors) > 1e-6, axis=0)
     return values, vectors * np.sign(vectors[first, np.arange(len(vectors))])
 
 
-def energy(values: np.ndarray) -> np.ndarray:
-    r"""Cumulative share of the trace $E(k) = \sum_{i \le k} \lambda_i / \sum_i \lambda_i$ of descending values (n,)."""
-    checks.numbers(values=values)
-    values = np.asarray(values, dtype=float)
-    if values.ndim != 1 or not len(values):
-        raise ValueError(f"values must be a vector that is not empty, got shape {values.shape}")
-    if (np.diff(values) > 0).any() or values.sum() <= 0:
-        raise ValueError(
-            "values must descend and have a positive sum, "
-            f"got {checks.given(values, np.diff(values, prepend=np.inf) <= 0)} and sum {values.sum()}"
-        )
-    return np.cumsum(values) / values.sum()
-
-
 def modes_for(values: np.ndarray, threshold: float = 0.95) -> int:
-    r"""Smallest k with $E(k) \ge$ threshold (Bowman 2025, Section 5); a shortfall of 1e-12 counts as reached."""
-    checks.numbers(values=values)
-    if not 0 < threshold <= 1:
-        raise ValueError(f"threshold must lie in (0, 1], got {threshold}")
-    checks.finite(values=values)
-    return int(np.argmax(energy(values) >= threshold - 1e-12)) + 1
+    r"""Smallest k with $\sum_{i \le k} \lambda_i \ge$ threshold $\cdot \sum_i \lambda_i$, of descending values (n,).
 
-
-def mode_rule(values: np.ndarray, threshold: float = 0.95, at_least: int = 5) -> int:
-    r"""The document's number of modes $K = \max(5, \min\{k : E(k) \ge 0.95\})$."""
-    checks.integers(1, at_least=at_least)
-    return max(at_least, modes_for(values, threshold))
+    A shortfall of 1e-12 counts as reached.  Source: Bowman 2025, Section 5.
+    """
+    checks.array(("n",), values=values)
+    checks.within("(0, 1]", threshold=threshold)
+    values = np.asarray(values, dtype=float)
+    if (np.diff(values) > 0).any() or values.sum() <= 0:
+        fine = np.diff(values, prepend=np.inf) <= 0
+        raise ValueError(f"values must descend and have a positive sum, got {checks.given(values, fine)}")
+    return int(np.argmax(np.cumsum(values) / values.sum() >= threshold - 1e-12)) + 1

@@ -1,4 +1,4 @@
-r"""Tangent and conjugate kernels of ReLU networks of any depth with one output, layer by layer, never the Jacobian.
+r"""Tangent kernels of ReLU networks of any depth with one output, layer by layer, never the Jacobian.
 
 A network with L layers has $h_0 = x$, $z_l = W_l h_{l-1} + b_l$, $h_l = \mathrm{ReLU}(z_l)$ for $l < L$ and the output
 $f = z_L$, a logit, or $p = 1 / (1 + e^{-z_L})$, a probability.  The gradient of the output in $(W_l, b_l)$ is
@@ -37,8 +37,6 @@ def ntk(
     output: str = "logit",
     trainable: Collection[int] | None = None,
     dtype: torch.dtype = torch.float64,
-    device: str | torch.device = "cpu",
-    out: np.ndarray | None = None,
 ) -> np.ndarray:
     r"""The tangent kernel $\nabla_\theta f(x) \cdot \nabla_\theta f(z)$, shape (n, n').
 
@@ -48,8 +46,6 @@ def ntk(
         output: the quantity f that is differentiated, one of `OUTPUTS`.
         trainable: numbers of the layers whose parameters count, all by default; a frozen layer has no part in K.
         dtype: number type of the computation, torch.float32 (relative error about 1e-6) or torch.float64.
-        device: where blocks are computed; they are brought back one by one.
-        out: array of shape (n, n') to write to, block by block, and to return: a memory map, say.
 
     Raises:
         ValueError: for shapes that do not fit, non-finite numbers, unknown layers, outputs or number types.
@@ -58,14 +54,11 @@ def ntk(
     them if z is x; memory for the result, the activations of all points and a few blocks.
     """
     checks.numbers(trainable=trainable)
-    left = _factors(weights, biases, x, "x", output, trainable, dtype, device)
-    right = left if z is None else _factors(weights, biases, z, "z", output, trainable, dtype, device)
+    left = _factors(weights, biases, x, "x", output, trainable, dtype)
+    right = left if z is None else _factors(weights, biases, z, "z", output, trainable, dtype)
     shape = (len(left[0][0]), len(right[0][0]))
-    if out is None:
-        out = np.empty(shape, dtype=str(dtype).removeprefix("torch."))
-    elif out.shape != shape:
-        raise ValueError(f"out must have shape {shape}, got {out.shape}")
-    scratch = torch.empty(3, min(shape[0], _BLOCK) * min(shape[1], _BLOCK), dtype=dtype, device=device)
+    out = np.empty(shape, dtype=str(dtype).removeprefix("torch."))
+    scratch = torch.empty(3, min(shape[0], _BLOCK) * min(shape[1], _BLOCK), dtype=dtype)
     for rows in _slices(shape[0]):
         for columns in _slices(shape[1]):
             if z is not None or rows.start < columns.start:
@@ -92,7 +85,7 @@ def _block(left: Factors, right: Factors, rows: slice, columns: slice, scratch: 
         torch.mm(delta[rows], other_delta[columns].T, out=deltas)
         torch.mm(h[rows], other_h[columns].T, out=inputs)
         total.addcmul_(deltas, inputs)
-    return total.cpu().numpy()
+    return total.numpy()
 
 
 def diagonal(weights: Sequence[Array], biases: Sequence[Array], x: Array, *, output: str = "logit") -> np.ndarray:
@@ -112,28 +105,6 @@ def jacobian(weights: Sequence[Array], biases: Sequence[Array], x: Array, *, out
     return torch.cat([part for pair in parts for part in pair], dim=1).numpy()
 
 
-def conjugate(
-    weights: Sequence[Array],
-    biases: Sequence[Array],
-    x: Array,
-    z: Array | None = None,
-    *,
-    dtype: torch.dtype = torch.float64,
-    device: str | torch.device = "cpu",
-    out: np.ndarray | None = None,
-) -> np.ndarray:
-    r"""The conjugate kernel $h_{L-1}(x) \cdot h_{L-1}(z)$, shape (n, n'): the part of $W_L$ in the logit's kernel.
-
-    Arguments as in :func:`ntk`.  Cost: $2 n n' m_{L-1}$ operations, half of them if z is x.
-    """
-
-    def features(points: Array, name: str) -> np.ndarray:
-        return _activations(*_checked(weights, biases, points, name, dtype, device))[-1].cpu().numpy()
-
-    left = features(x, "x")
-    return np.matmul(left, left.T if z is None else features(z, "z").T, out=out)
-
-
 def _factors(
     weights: Sequence[Array],
     biases: Sequence[Array],
@@ -142,17 +113,17 @@ def _factors(
     output: str,
     trainable: Collection[int] | None = None,
     dtype: torch.dtype = torch.float64,
-    device: str | torch.device = "cpu",
 ) -> Factors:
     r"""$\delta_l$, shape (n, m_l), and $(h_{l-1}, 1)$, shape (n, m_{l-1} + 1), of the trainable layers."""
-    weights, biases, x = _checked(weights, biases, x, name, dtype, device)
+    weights, biases, x = _tensors(weights, biases, x, name, dtype)
     layers = range(1, len(weights) + 1)
     trainable = layers if trainable is None else trainable
     if not trainable or not set(trainable) <= set(layers):
         raise ValueError(f"trainable must hold numbers of layers from 1 to {len(weights)}, got {list(trainable)}")
-    if output not in OUTPUTS:
-        raise ValueError(f"output must be one of {OUTPUTS}, got {output!r}")
-    h = _activations(weights, biases, x)
+    checks.one_of(OUTPUTS, output=output)
+    h = [x]
+    for W, b in zip(weights[:-1], biases[:-1], strict=True):
+        h.append(torch.addmm(b, h[-1], W.T).relu_())
     if output == "logit":
         delta = x.new_ones(len(x), 1)
     else:
@@ -167,30 +138,16 @@ def _factors(
     return factors[::-1]
 
 
-def _activations(weights: list[torch.Tensor], biases: list[torch.Tensor], x: torch.Tensor) -> list[torch.Tensor]:
-    """h_0 = x, h_1, ..., h_{L-1}."""
-    h = [x]
-    for W, b in zip(weights[:-1], biases[:-1], strict=True):
-        h.append(torch.addmm(b, h[-1], W.T).relu_())
-    return h
-
-
-def _checked(
-    weights: Sequence[Array],
-    biases: Sequence[Array],
-    x: Array,
-    name: str,
-    dtype: torch.dtype,
-    device: str | torch.device,
+def _tensors(
+    weights: Sequence[Array], biases: Sequence[Array], x: Array, name: str, dtype: torch.dtype
 ) -> tuple[list[torch.Tensor], list[torch.Tensor], torch.Tensor]:
-    """Network and inputs as tensors of the type, on the device."""
+    """Network and inputs as tensors of the type."""
     checks.numbers(weights=weights, biases=biases, **{name: x})
-    if dtype not in (torch.float32, torch.float64):
-        raise ValueError(f"dtype must be torch.float32 or torch.float64, got {dtype}")
+    checks.one_of((torch.float32, torch.float64), dtype=dtype)
     given = [[torch.as_tensor(array).detach() for array in arrays] for arrays in (weights, biases, [x])]
     if any(array.is_complex() for arrays in given for array in arrays):
         raise ValueError(f"weights, biases and {name} must be real, got complex numbers")
-    weights, biases, (x,) = ([array.to(device, dtype) for array in arrays] for arrays in given)
+    weights, biases, (x,) = ([array.to(dtype) for array in arrays] for arrays in given)
     shapes = [tuple(W.shape) for W in weights], [tuple(b.shape) for b in biases]
     fits = (
         len(weights) == len(biases) >= 2
@@ -203,6 +160,5 @@ def _checked(
             "weights and biases must be finite, of shapes (m_l, m_(l-1)) and (m_l,) in two or more layers, the last "
             f"with one output, got {shapes[0]} and {shapes[1]}"
         )
-    if x.ndim != 2 or x.shape[1] != shapes[0][0][1] or not x.isfinite().all():
-        raise ValueError(f"{name} must be finite of shape (n, {shapes[0][0][1]}), got {checks.given(x.cpu())}")
+    checks.array((None, shapes[0][0][1]), **{name: x.numpy()})
     return weights, biases, x

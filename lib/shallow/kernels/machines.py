@@ -78,7 +78,7 @@ def squared_hinge(
     kernel: np.ndarray, y: np.ndarray, C: float, *, tolerance: float = 1e-6, max_iter: int = 300
 ) -> Machine:
     """The machine of one C, at the end of :func:`squared_hinge_path` by decades from 1000 over the mean of K(x, x)."""
-    kernel, y = checked(kernel, y, C, labels=True)
+    kernel, y = checked(kernel, y, C, classes=True)
     first = 1e3 * len(y) / max(np.trace(kernel), 1e-300)
     decades = int(np.clip(np.ceil(np.log10(C / first)), 0, 20))
     return squared_hinge_path(kernel, y, C * 10.0 ** np.arange(-decades, 1), tolerance=tolerance, max_iter=max_iter)[-1]
@@ -107,13 +107,12 @@ def squared_hinge_path(
 
     Cost: $|S|^3/3$ operations per system, a few systems for each C.
     """
-    checks.numbers(penalties=penalties)
-    ascending = len(penalties) and np.isfinite(penalties).all() and (np.diff(penalties) > 0).all()
-    if not ascending or not penalties[0] > 0:
-        raise ValueError(f"penalties must be positive, finite and ascending, got {list(penalties)}")
-    kernel, y = checked(kernel, y, penalties[0], labels=True)
-    checks.positive(tolerance=tolerance)
+    checks.array(("n",), penalties=penalties)
+    checks.positive(penalties=penalties, tolerance=tolerance)
+    if not (np.diff(penalties) > 0).all():
+        raise ValueError(f"penalties must ascend, got {list(penalties)}")
     checks.integers(1, max_iter=max_iter)
+    kernel, y = checked(kernel, y, penalties[0], classes=True)
     beta, slack = np.zeros(len(y)), np.ones(len(y))  # slack = 1 - y f, kept because f would lose it for large C
     iterations, found = 0, []
     for C in penalties:
@@ -178,7 +177,7 @@ def hinge(
     max_iter: int = -1,
 ) -> Machine:
     """Classifier with hinge loss by scikit-learn's SVC; the arguments of :func:`epsilon_insensitive`, y of -1 and 1."""
-    kernel, y = checked(kernel, y, C, labels=True)
+    kernel, y = checked(kernel, y, C, classes=True)
     checks.positive(tolerance=tolerance)
     solver = SVC(kernel="precomputed", C=C, tol=tolerance, max_iter=max_iter)
     return _by_libsvm(solver, kernel, y, intercept, lambda f: np.maximum(0, 1 - y * f))
@@ -211,9 +210,8 @@ def epsilon_insensitive(
 
     Cost: O(n) per iteration, of which it takes from about n to several hundred n, more for large C.
     """
-    kernel, y = checked(kernel, y, C, labels=False)
-    if not (np.isfinite(epsilon) and epsilon >= 0):
-        raise ValueError(f"epsilon must be finite and not negative, got {epsilon}")
+    kernel, y = checked(kernel, y, C, classes=False)
+    checks.not_negative(epsilon=epsilon)
     checks.positive(tolerance=tolerance)
     solver = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=tolerance, max_iter=max_iter)
     return _by_libsvm(solver, kernel, y, intercept, lambda f: np.maximum(0, np.abs(y - f) - epsilon), epsilon)
@@ -221,8 +219,7 @@ def epsilon_insensitive(
 
 def _by_libsvm(solver, kernel: np.ndarray, y: np.ndarray, intercept: str, loss, epsilon: float = 0.0) -> Machine:
     """The fit of an SVC or SVR with its duality gap."""
-    if intercept not in INTERCEPTS:
-        raise ValueError(f"intercept must be one of {INTERCEPTS}, got {intercept!r}")
+    checks.one_of(INTERCEPTS, intercept=intercept)
     C, n, points, targets = solver.C, len(y), kernel, y
     if intercept == "penalised":
         kernel = kernel + 1
@@ -255,22 +252,16 @@ def relative_gap(objective: float, dual: float) -> float:
     return 0.0 if objective <= 0 else float((objective - dual) / objective)
 
 
-def checked(kernel: np.ndarray, y: np.ndarray, C: float, *, labels: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Kernel (n, n) and targets (n,) in float64; ValueError for what is no problem of a machine."""
-    checks.numbers(kernel=kernel, y=y)
-    kernel = np.asarray(kernel, dtype=np.float64)
-    if kernel.ndim != 2 or len(kernel) != kernel.shape[1] or not len(kernel) or not np.isfinite(kernel).all():
-        raise ValueError(f"kernel must be a finite square matrix, got {checks.given(kernel)}")
-    return kernel, checked_targets(y, len(kernel), C, labels=labels)
+def checked(
+    points: np.ndarray, y: np.ndarray, C: float, *, classes: bool, name: str = "kernel"
+) -> tuple[np.ndarray, np.ndarray]:
+    """K (n, n), or features (n, P) by another name, and targets (n,) in float64.
 
-
-def checked_targets(y: np.ndarray, n: int, C: float, *, labels: bool) -> np.ndarray:
-    """Targets of n points in float64; ValueError unless finite, with `labels` both -1 and 1, and C positive."""
-    checks.numbers(y=y)
-    y = np.asarray(y, dtype=np.float64)
-    if y.shape != (n,) or not np.isfinite(y).all():
-        raise ValueError(f"y must be finite of shape ({n},), got {checks.given(y)}")
-    if labels and not np.array_equal(np.unique(y), [-1, 1]):
-        raise ValueError(f"y must hold both labels -1 and 1 and nothing else, got {np.unique(y)[:5]}")
+    ValueError for what is no problem of a machine: with `classes`, y must hold both -1 and 1.
+    """
+    checks.array(("n", "n") if name == "kernel" else ("n", "P"), **{name: points})
+    checks.array((len(points),), y=y)
     checks.positive(C=C)
-    return y
+    if classes and not np.array_equal(np.unique(y), [-1, 1]):
+        raise ValueError(f"y must hold both labels -1 and 1 and nothing else, got {np.unique(y)[:5]}")
+    return np.asarray(points, dtype=np.float64), np.asarray(y, dtype=np.float64)

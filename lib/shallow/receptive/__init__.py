@@ -1,1 +1,1 @@
-"""Receptive fields on a ring or a torus: their shape, their populations, and the theory of how they arise."""
+"""The shape of receptive fields on a ring or a torus."""

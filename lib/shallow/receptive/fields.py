@@ -67,7 +67,8 @@ def noise_level(shape: int | tuple[int, ...], cut: float = math.inf) -> NoiseLev
         shape: pixels of the ring, or of the two axes of the torus.
         cut: highest frequency kept.
     """
-    kept = frequencies(shape) <= _frequency("cut", cut)
+    checks.within("[0, inf]", cut=cut)
+    kept = frequencies(shape) <= cut
     pixels, modes = kept.size, int(kept.sum())
     p, c = modes / pixels, np.fft.ifftn(kept).real
     mean = 3 * modes / (pixels * (modes + 2))
@@ -102,8 +103,7 @@ def window_share(W: np.ndarray, length: int, dimension: int = 1) -> np.ndarray:
     r"""Largest share of $\|w\|^2$ in a window of `length` pixels, on the torus `length` x `length`; shape (...)."""
     W, axes = checked(W, dimension)
     sizes = [W.shape[axis] for axis in axes]
-    if not isinstance(length, int | np.integer) or not 1 <= length <= min(sizes):
-        raise ValueError(f"length must be an integer from 1 to {min(sizes)}, got {length!r}")
+    checks.integers(1, min(sizes), length=length)
     means = ndimage.uniform_filter(_squares(W, axes), size=length, mode="wrap", axes=axes)
     return np.minimum(means.max(axis=axes) * length**dimension, 1.0)
 
@@ -124,16 +124,6 @@ def opposite(shape: tuple[int, ...]) -> np.ndarray:
     return np.roll(np.flip(index), 1, axis=tuple(range(len(shape)))).ravel()
 
 
-def spectrum(W: np.ndarray, dimension: int = 1) -> np.ndarray:
-    r"""Share of $\|w\|^2$ at each frequency 0, 1, 2, ..., shape (..., n//2 + 1); it adds up to 1.
-
-    On the torus over the shells in which $|k|$ rounds to an integer, shape (..., R + 1).
-    """
-    energy, k = _energy(W, dimension)
-    shell = np.rint(k).astype(int)
-    return energy @ np.eye(shell.max() + 1)[shell]
-
-
 def mean_frequency(W: np.ndarray, dimension: int = 1) -> np.ndarray:
     r"""Mean of $|k|$ weighted by $|\hat w_k|^2$, each pair k, -k counted once; shape (...).
 
@@ -146,8 +136,9 @@ def mean_frequency(W: np.ndarray, dimension: int = 1) -> np.ndarray:
 
 def low_share(W: np.ndarray, cut: float, dimension: int = 1) -> np.ndarray:
     r"""Share of $\|w\|^2$ in the frequencies $|k| \le$ `cut`, shape (...)."""
+    checks.within("[0, inf]", cut=cut)
     energy, k = _energy(W, dimension)
-    return np.minimum(energy @ (k <= _frequency("cut", cut)), 1.0)
+    return np.minimum(energy @ (k <= cut), 1.0)
 
 
 def low_pass(W: np.ndarray, cut: float, dimension: int = 1) -> np.ndarray:
@@ -155,8 +146,9 @@ def low_pass(W: np.ndarray, cut: float, dimension: int = 1) -> np.ndarray:
 
     Where the data do not excite a mode, training leaves its initial noise in place for ever; this removes it.
     """
+    checks.within("[0, inf]", cut=cut)
     W, axes = checked(W, dimension)
-    kept = frequencies(W.shape[-dimension:]) <= _frequency("cut", cut)
+    kept = frequencies(W.shape[-dimension:]) <= cut
     return np.fft.ifftn(np.fft.fftn(W, axes=axes) * kept, axes=axes).real
 
 
@@ -167,15 +159,11 @@ def checked(W: np.ndarray, dimension: int = 1, name: str = "W") -> tuple[np.ndar
         ValueError: for a dimension other than 1 and 2, fewer axes, fewer than two pixels along one, or values that are
             not finite.
     """
-    checks.numbers(**{name: W})
-    if dimension not in (1, 2):
-        raise ValueError(f"dimension must be 1 (a ring) or 2 (a torus), got {dimension!r}")
+    checks.integers(1, 2, dimension=dimension)
+    checks.array((..., "n") if dimension == 1 else (..., "n1", "n2"), **{name: W})
     W = np.asarray(W, dtype=np.float64)
-    if W.ndim < dimension or min(W.shape[-dimension:]) < 2 or not np.isfinite(W).all():
-        pixels = "(..., n)" if dimension == 1 else "(..., n1, n2)"
-        raise ValueError(
-            f"{name} must be finite fields of shape {pixels} with two pixels or more, got {checks.given(W)}"
-        )
+    if min(W.shape[-dimension:]) < 2:
+        raise ValueError(f"{name} must have two pixels or more along each axis, got shape {W.shape}")
     return W, tuple(range(-dimension, 0))
 
 
@@ -201,9 +189,3 @@ def _sizes(shape: int | tuple[int, ...]) -> tuple[int, ...]:
     if len(sizes) not in (1, 2) or not all(isinstance(n, int) and n > 1 for n in sizes):
         raise ValueError(f"shape must be one or two integers of at least 2, got {shape}")
     return sizes
-
-
-def _frequency(name: str, value: float) -> float:
-    if not value >= 0:
-        raise ValueError(f"{name} must be a frequency, 0 or more, got {value}")
-    return value

@@ -33,23 +33,17 @@ class Triplets(NamedTuple):
 
 def as_matrix(name: str, W: np.ndarray) -> np.ndarray:
     """W as a finite float64 matrix; ValueError naming the argument otherwise."""
-    checks.numbers(**{str(name): W})
-    W = np.asarray(W, dtype=np.float64)
-    if W.ndim != 2 or not W.size or not np.isfinite(W).all():
-        raise ValueError(f"{name} must be a non-empty finite matrix, got {checks.given(W)}")
-    return W
+    checks.array(("h", "d"), **{str(name): W})
+    return np.asarray(W, dtype=np.float64)
 
 
 def ascending(values: np.ndarray, least: int = 1, name: str = "values") -> np.ndarray:
     """The values in ascending order, float64 (N,); ValueError unless finite, not negative and at least `least`."""
-    checks.numbers(**{name: values})
-    values = np.asarray(values, dtype=np.float64)
-    if values.ndim != 1 or len(values) < least or not np.isfinite(values).all() or (values < 0).any():
-        raise ValueError(
-            f"{name} must be a vector of at least {least} finite numbers that are not negative, "
-            f"got {checks.given(values, np.isfinite(values) & (values >= 0))}"
-        )
-    return np.sort(values)
+    checks.shape(("N",), **{name: values})
+    checks.not_negative(**{name: values})
+    if len(values) < least:
+        raise ValueError(f"{name} must be at least {least} numbers, got {len(values)}")
+    return np.sort(np.asarray(values, dtype=np.float64))
 
 
 def eigenvalues(W: np.ndarray) -> np.ndarray:
@@ -144,11 +138,11 @@ def top(W: np.ndarray, k: int = 1, start: np.ndarray | None = None) -> Triplets:
     checks.numbers(start=start)
     W = as_matrix("W", W)
     short = min(W.shape)
-    if not isinstance(k, int | np.integer) or not 1 <= k <= short:
-        raise ValueError(f"k must be an integer in 1..{short}, got {k!r}")
+    checks.integers(1, short, k=k)
     start = np.ones(short) if start is None else np.asarray(start, dtype=np.float64)
-    if start.shape != (short,) or not np.isfinite(start).all() or not start.any():
-        raise ValueError(f"start must be a finite vector of length {short} that is not zero, got {checks.given(start)}")
+    checks.array((short,), start=start)
+    if not start.any():
+        raise ValueError("start must not be zero")
     if 10 * k > short or not W.any():
         return Triplets(*(part[..., :k] for part in singular_vectors(W)))
     U, s, Vt = svds(W, k=k, v0=start)

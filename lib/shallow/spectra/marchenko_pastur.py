@@ -34,10 +34,7 @@ class MarchenkoPastur:
     variance: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("h", "d"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < 1:
-                raise ValueError(f"{name} must be a positive integer, got {value!r}")
+        checks.integers(1, h=self.h, d=self.d)
         checks.positive(variance=self.variance)
 
     @property
@@ -94,10 +91,8 @@ class MarchenkoPastur:
 
     def quantile(self, shares: np.ndarray) -> np.ndarray:
         """Eigenvalue below which a share of the law lies, for shares in [0, 1] of any shape.  Cost: ~12 cdf calls."""
-        checks.numbers(shares=shares)
+        checks.within("[0, 1]", shares=shares)
         shares = np.asarray(shares, dtype=float)
-        if not ((shares >= 0) & (shares <= 1)).all():
-            raise ValueError(f"shares must lie in [0, 1], got {shares}")
         low, high = self.edges
 
         def excess(x: np.ndarray, share: np.ndarray) -> np.ndarray:  # of one sign at either edge, despite rounding

@@ -44,10 +44,8 @@ def spike(theta: np.ndarray, h: int, d: int, variance: float = 1.0) -> Spike:
     Raises:
         ValueError: if a norm is negative or not finite, or for an impossible h, d or variance.
     """
-    checks.numbers(theta=theta)
+    checks.not_negative(theta=theta)
     theta = np.asarray(theta, dtype=float)
-    if not (np.isfinite(theta) & (theta >= 0)).all():
-        raise ValueError(f"theta must be finite and not negative, got {theta}")
     out = theta > threshold(h, d, variance)
     square = np.where(out, theta**2 / variance, np.sqrt(h * d))  # at the threshold the formulas give the edge and zero
     excess = square**2 - h * d
@@ -63,10 +61,8 @@ def strength(eigenvalue: np.ndarray, h: int, d: int, variance: float = 1.0) -> n
 
     NaN below the edge of the bulk, where $\lambda_1$ does not tell the norm.
     """
-    checks.numbers(eigenvalue=eigenvalue)
+    checks.not_negative(eigenvalue=eigenvalue)
     eigenvalue = np.asarray(eigenvalue, dtype=float)
-    if not (np.isfinite(eigenvalue) & (eigenvalue >= 0)).all():
-        raise ValueError(f"eigenvalue must be finite and not negative, got {eigenvalue}")
     law = MarchenkoPastur(h, d, variance)
     middle = (eigenvalue / variance - h - d) / 2
     inside = eigenvalue < law.edges[1] * (1 - 1e-15)

@@ -9,8 +9,8 @@ and the cut $x_\min = \lambda_i$, $m = N - i$, it is the maximum-likelihood esti
 Three choices of the cut: the median (:func:`hill`, PL_Alpha_Hill), the smallest distance to the fitted law
 (:func:`scan`, PL_Alpha_KS; :func:`power_law`, the standard fit), or all of them (:func:`hill_path`).
 
-Eigenvalues repel each other, so a spectrum is more regular than independent draws.  :func:`interval` and
-:func:`goodness` take it for such draws, as is usual: the interval is then too wide, and the test too lenient.
+Eigenvalues repel each other, so a spectrum is more regular than independent draws.  :func:`goodness` takes
+it for such draws, as is usual: the test is then too lenient.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from shallow import checks
 from shallow.representation import short
 from shallow.spectra.esd import ascending
 from shallow.spectra.tail_laws import PowerLaw
-from shallow.stats import Interval, stream
+from shallow.stats import stream
 
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 
@@ -45,11 +45,6 @@ class Fit:
     xmin: float
     size: int
     distance: float
-
-    @property
-    def standard_error(self) -> float:
-        r"""$(\alpha - 1) / \sqrt m$ for independent values and a given cut."""
-        return (self.alpha - 1) / float(np.sqrt(self.size))
 
     @property
     def law(self) -> PowerLaw:
@@ -135,28 +130,6 @@ def power_law(values: np.ndarray, *, least: int = 3) -> Fit:
     Cost: O(N^2) in the worst case; since most cuts are rejected after a few terms 0.5 to 2.5 ms at N = 4000.
     """
     return _fit(values, least=least, merge_ties=True)
-
-
-def interval(values: np.ndarray, *, name: str, least: int = 3, resamples: int = 1000) -> Interval:
-    """95 % percentile-bootstrap interval of the exponent of :func:`power_law`; the cut is chosen anew in each resample.
-
-    Args:
-        values: shape (N,), any order; zeros are dropped.
-        name: name of the random stream.
-        least: smallest number of values in the tail.
-        resamples: number of resamples, at least 1.
-
-    Cost: one fit per resample, 0.2 to 0.4 s at N = 1000 and 1000 resamples.
-    """
-    checks.integers(1, resamples=resamples)
-    estimate = power_law(values, least=least).alpha
-    logs, rng = np.log(_positive(values)), stream("tails.interval", name)
-    alphas = []
-    while len(alphas) < resamples:
-        at, alpha, _ = _search(np.sort(rng.choice(logs, len(logs))), least, True)
-        if at >= 0:  # a resample in which all values are equal is drawn again
-            alphas.append(alpha)
-    return Interval(estimate, *map(float, np.quantile(alphas, [0.025, 0.975])))
 
 
 def goodness(values: np.ndarray, *, name: str, least: int = 3, resamples: int = 200) -> float:

@@ -166,14 +166,14 @@ def _move(theta, gradient, moments, ages, trained, widths, optimiser, rate, deca
             ages[layer] += 1
             p, g, first, second = theta[start:end], gradient[start:end], moments[0, start:end], moments[1, start:end]
             if optimiser == ADAM:
-                _adam(p, g, first, second, ages[layer], rate, decay)
+                adam(p, g, first, second, ages[layer], rate, decay)
             else:
-                _adadelta(p, g, first, second, rate, decay)
+                adadelta(p, g, first, second, rate, decay)
         start = end
 
 
 @_compiled
-def _adam(p, g, mean, square, age, rate, decay):
+def adam(p, g, mean, square, age, rate, decay):
     number = p.dtype.type
     step, correction = number(rate / (1 - MEMORY**age)), number((1 - SQUARE_MEMORY**age) ** -0.5)
     decay, guard, new, new_square = number(decay), number(GUARD), number(1 - MEMORY), number(1 - SQUARE_MEMORY)
@@ -186,7 +186,7 @@ def _adam(p, g, mean, square, age, rate, decay):
 
 
 @_compiled
-def _adadelta(p, g, moved, square, rate, decay):
+def adadelta(p, g, moved, square, rate, decay):
     number = p.dtype.type
     rate, decay, eps, new = number(rate), number(decay), number(EPS), number(1 - RHO)
     for j in range(len(p)):

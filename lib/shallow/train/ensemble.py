@@ -13,20 +13,40 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg  # noqa: F401  compiled code calls its BLAS, which must be loaded before it can be limited
 from threadpoolctl import threadpool_limits
 
 from shallow import checks
-from shallow.mlp import Stack
+from shallow.mlp import Stack, uniform
 from shallow.representation import short
+from shallow.train import backpropagation
 from shallow.train.backpropagation import ABSOLUTE, ADADELTA, ADAM, LOGIT, PROBABILITY
-from shallow.train.schedules import MODES, Task, check_integer
+from shallow.train.run import check_generators, for_each, schedule
 
 LOSSES = {"absolute": ABSOLUTE, "bce-logit": LOGIT, "bce-probability": PROBABILITY}
 OPTIMISERS = {"adam": ADAM, "adadelta": ADADELTA}
+
+
+class Mode(NamedTuple):
+    """A schedule: layers frozen in the warm-up and after it, and whether the output layer is redrawn in between.
+
+    Layer 0 is the first one, layer -1 the output.
+    """
+
+    warming: tuple[int, ...] = ()
+    afterwards: tuple[int, ...] = (0,)
+    redraw: bool = False
+
+
+MODES = {
+    "regular": Mode(afterwards=()),
+    "stop-first": Mode(),
+    "first-last": Mode(warming=(-1,)),
+    "reinit": Mode(redraw=True),
+}
 
 
 @dataclass(frozen=True)
@@ -120,75 +140,106 @@ def train(
     Cost: 6 P operations per point and epoch, P parameters; a step of 32 points takes about 26 microseconds at P = 8,900
     and 120 at 52,000 in float32.
     """
-    checks.numbers(records=records)
-    loss_number = _chosen("loss", loss, LOSSES)
-    task = Task(
-        networks,
-        _data(networks, x, y, "", loss),
-        None if validation is None else _data(networks, *validation, "validation ", loss),
-        rngs,
-        loss=loss_number,
-        optimiser=_chosen("optimiser", optimiser, OPTIMISERS),
-        rates=_each("rate", rate, len(networks), least=np.nextafter(0, 1)),
-        decays=_each("decay", decay, len(networks), least=0),
-        mode=_chosen("mode", mode, MODES),
-        warmup=0 if mode == "regular" else warmup,
-        epochs=epochs,
-        batch=batch,
-        patience=patience,
-        min_delta=min_delta,
-        records=np.asarray(records) if len(records) else np.empty(0, np.int64),
-        measure=measure,
-    )
-    check_integer("jobs", jobs)
+    replicas = len(networks)
+    for table, given in ((LOSSES, {"loss": loss}), (OPTIMISERS, {"optimiser": optimiser}), (MODES, {"mode": mode})):
+        checks.one_of(table, **given)
+    check_generators(rngs, replicas)
+    checks.integers(0, warmup=warmup)
+    checks.integers(1, epochs=epochs, jobs=jobs)
+    checks.finite(networks=networks.parameters)
+    checks.positive(rate=rate)
+    checks.not_negative(decay=decay, min_delta=min_delta)
+    points = _data(networks, x, y, "", loss)
+    held_out = None if validation is None else _data(networks, *validation, "validation ", loss)
+    checks.integers(1, points[0].shape[-2], batch=batch)
+    if patience is not None:
+        checks.integers(1, patience=patience)
+        if validation is None:
+            raise ValueError("validation must be given where patience is, got None")
+    rates, decays = for_each(replicas, rate=rate), for_each(replicas, decay=decay)
+    warmup = 0 if mode == "regular" else warmup
+    total, kind, layers = warmup + epochs, LOSSES[loss], MODES[mode]
+    recorded = schedule(records, total) if len(records) else np.empty(0, np.int64)
+
+    def run(r: int) -> tuple[Any, ...]:
+        """Train network r until it has no patience left, diverges or has seen all epochs."""
+        state, rng, (x, y) = _State(networks, r), rngs[r], _of(points, r)
+        losses, values = np.full((2, total), np.nan), []
+        best, best_epoch, best_loss, diverged = state.theta.copy(), 0, np.inf, False
+
+        def look(t: int) -> None:
+            if t in recorded:
+                now = Stack(state.theta[None].copy(), networks.widths)
+                values.append(now if measure is None else measure(now))
+
+        look(0)
+        for t in range(1, total + 1):
+            if t == warmup + 1 and layers.redraw:
+                state.redraw_output(rng)
+            frozen = layers.warming if t <= warmup else layers.afterwards
+            options = (rng.permutation(len(x)), batch, kind, OPTIMISERS[optimiser], rates[r], decays[r])
+            losses[0, t - 1] = state.epoch(frozen, x, y, *options)
+            if held_out is not None:
+                losses[1, t - 1] = backpropagation.mean_loss(state.theta, state.widths, *_of(held_out, r), kind)
+            look(t)
+            seen = losses[: 1 if held_out is None else 2, t - 1]
+            diverged = not (np.isfinite(seen).all() and np.isfinite(state.theta).all())
+            if diverged:
+                break
+            if t > warmup:
+                if held_out is None or best_loss - losses[1, t - 1] >= min_delta:
+                    best, best_epoch, best_loss = state.theta.copy(), t, losses[1, t - 1]
+                elif patience is not None and t - best_epoch >= patience:
+                    break
+        return state.theta, best, t, best_epoch, losses, diverged, values
+
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(jobs) as pool:
-        runs = list(pool.map(task.run, range(len(networks))))
-    longest = max(run.epochs for run in runs)
+        last, best, ends, best_epochs, losses, diverged, values = zip(*pool.map(run, range(replicas)), strict=True)
+    training, held = np.moveaxis(np.stack(losses)[:, :, : max(ends)], 1, 0)
     return Fit(
-        last=Stack(np.stack([run.last for run in runs]), networks.widths),
-        best=Stack(np.stack([run.best for run in runs]), networks.widths),
-        epochs=np.array([run.epochs for run in runs]),
-        best_epoch=np.array([run.best_epoch for run in runs]),
-        training=np.stack([run.losses[0, :longest] for run in runs]),
-        validation=np.stack([run.losses[1, :longest] for run in runs]),
-        diverged=np.array([run.diverged for run in runs]),
-        records=task.records,
-        values=[run.values for run in runs],
+        last=Stack(np.stack(last), networks.widths),
+        best=Stack(np.stack(best), networks.widths),
+        epochs=np.array(ends),
+        best_epoch=np.array(best_epochs),
+        training=training,
+        validation=held,
+        diverged=np.array(diverged),
+        records=recorded,
+        values=list(values),
     )
 
 
-# Bad input.
+class _State:
+    """A network in training, and what its optimiser remembers."""
+
+    def __init__(self, networks: Stack, r: int) -> None:
+        self.theta, self.widths = networks.parameters[r].copy(), np.array(networks.widths)
+        self.moments = np.zeros((2, len(self.theta)), self.theta.dtype)
+        self.ages = np.zeros(len(self.widths) - 1, np.int64)
+
+    def epoch(self, frozen: tuple[int, ...], x: np.ndarray, y: np.ndarray, *options: Any) -> float:
+        trained = np.ones(len(self.ages), np.bool_)
+        trained[list(frozen)] = False
+        return backpropagation.epoch(self.theta, self.moments, self.ages, trained, self.widths, x, y, *options)
+
+    def redraw_output(self, rng: np.random.Generator) -> None:
+        width = int(self.widths[-2])
+        for part in (self.theta[-1 - width : -1], self.theta[-1:]):
+            part[:] = uniform(rng, len(part), width**-0.5)
+
+
+def _of(data: tuple[np.ndarray, np.ndarray], r: int) -> tuple[np.ndarray, np.ndarray]:
+    """The inputs and labels of network r."""
+    x, y = data
+    return x if x.ndim == 2 else x[r], y if y.ndim == 1 else y[r]
 
 
 def _data(networks: Stack, x: np.ndarray, y: np.ndarray, prefix: str, loss: str) -> tuple[np.ndarray, np.ndarray]:
-    # Writable and contiguous: for every other kind of array the steps would be compiled anew.
-    checks.numbers(**{f"{prefix}x": x, f"{prefix}y": y})
-    x, y = (np.require(array, networks.parameters.dtype, ["C", "W"]) for array in (x, y))
-    replicas, inputs = len(networks), networks.widths[0]
-    fits = x.ndim in (2, 3) and x.shape[-1] == inputs and x.shape[-2] > 0 and (x.ndim == 2 or len(x) == replicas)
-    if not fits or not np.isfinite(x).all():
-        raise ValueError(
-            f"{prefix}x must be finite of shape (n, {inputs}) or ({replicas}, n, {inputs}), got {checks.given(x)}"
-        )
-    n = x.shape[-2]
-    if y.shape not in ((n,), (replicas, n)) or not np.isfinite(y).all():
-        raise ValueError(f"{prefix}y must be finite of shape ({n},) or ({replicas}, {n}), got {checks.given(y)}")
+    """Inputs and labels, (n, d) and (n,) or with a leading axis R, checked."""
+    replicas = (len(networks),)
+    checks.array((*replicas * (np.ndim(x) == 3), "n", networks.widths[0]), **{f"{prefix}x": x})
+    checks.array((*replicas * (np.ndim(y) == 2), np.shape(x)[-2]), **{f"{prefix}y": y})
     if loss.startswith("bce") and not np.isin(y, (0, 1)).all():
         raise ValueError(f"{prefix}y must hold labels 0 and 1 for the loss {loss!r}")
-    return x, y
-
-
-def _chosen(name: str, value: str, table: dict[str, Any]) -> Any:
-    if value not in table:
-        raise ValueError(f"{name} must be one of {', '.join(table)}, got {value!r}")
-    return table[value]
-
-
-def _each(name: str, value: float | np.ndarray, count: int, least: float) -> np.ndarray:
-    """One number for each network."""
-    checks.numbers(**{name: value})
-    value = np.asarray(value, dtype=np.float64)
-    if value.shape not in ((), (count,)) or not (np.isfinite(value) & (value >= least)).all():
-        kind = "positive" if least else "not negative"
-        raise ValueError(f"{name} must be finite and {kind}, one number or {count}, got {value}")
-    return np.broadcast_to(value, (count,))
+    # Writable and contiguous: for every other kind of array the steps would be compiled anew.
+    return tuple(np.require(array, networks.parameters.dtype, ["C", "W"]) for array in (x, y))

@@ -5,28 +5,24 @@ With $r = f(X) - y$ and the loss $R = \frac{c}{n} |r|^2$ of the student $f(x) = 
 .. math:: \nabla_W R = \frac{2 c s}{n \sqrt h} \bigl[(a r^\top) \odot \operatorname{sech}^2(s W X^\top)\bigr] X ,
 
 two products of h x n and n x d matrices, which take nine tenths of the time of a step.  Both optimisers move the
-weights by $W \leftarrow W - \eta D$ with a direction D that does not depend on $\eta$.
+weights by $W \leftarrow W - \eta D$ with a direction D that does not depend on $\eta$, so that one gradient gives the
+first step for all learning rates and both optimisers (:func:`directions`, :func:`students`).
 Source: Kothapalli et al., "From Spikes to Heavy Tails", Section 3.1.  The document has $c = 1/2$ and Adam without bias
 correction (eq. 4 and 5), its public code $c = 1$ and Adam with bias correction.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from shallow import checks
 from shallow.nets import Student
-from shallow.representation import short
-from shallow.train.univariate import Diverged
+from shallow.train.run import Diverged, Run, schedule
 
 
 @dataclass(frozen=True)
@@ -58,11 +54,8 @@ class Adam:
     eps: float = 1e-8
 
     def __post_init__(self) -> None:
-        for name in ("beta1", "beta2"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must lie in [0, 1), got {getattr(self, name)}")
-        if not (np.isfinite(self.eps) and self.eps >= 0):
-            raise ValueError(f"eps must be finite and not negative, got {self.eps}")
+        checks.within("[0, 1)", beta1=self.beta1, beta2=self.beta2)
+        checks.not_negative(eps=self.eps)
 
     def start(self, W: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The two moments, zero, in the shape of W."""
@@ -103,14 +96,14 @@ class Trainer:
         dtype: torch.dtype = torch.float32,
     ):
         """Arguments as for :func:`train`."""
-        x, y = _check_data(x, y, student)
+        checks.array(("n", student.W.shape[1]), x=x)
+        checks.array((len(x),), y=y)
         if not isinstance(rule, Rule):
             raise ValueError(f"rule must be a GD or an Adam, got {rule!r}")
         checks.positive(factor=factor)
-        if normalise not in (None, "before", "after"):
-            raise ValueError(f"normalise must be None, 'before' or 'after', got {normalise!r}")
-        if dtype not in (torch.float32, torch.float64):
-            raise ValueError(f"dtype must be torch.float32 or torch.float64, got {dtype}")
+        checks.one_of((None, "before", "after"), normalise=normalise)
+        checks.one_of((torch.float32, torch.float64), dtype=dtype)
+        x, y = np.asarray(x), np.asarray(y)
         if dtype == torch.float32 and student.W.dtype == np.float64:
             raise ValueError("dtype must be torch.float64 for a student in float64, got torch.float32, which rounds it")
         self._x, self._y, a, self.W = (
@@ -140,7 +133,7 @@ class Trainer:
 
     def update(self, gradient: torch.Tensor, rate: float) -> None:
         r"""Move W by $-\eta D$ for a gradient, which may be overwritten, of shape (h, d)."""
-        if not 0 <= rate < np.inf:
+        if not 0 <= rate < np.inf:  # a function call in every step would cost more
             raise ValueError(f"rate must be finite and not negative, got {rate}")
         self.taken += 1
         self.W.sub_(self.rule.direction(gradient, self.state, self.taken), alpha=rate)
@@ -163,25 +156,6 @@ class Trainer:
         self.W.mul_(self.W.numel() ** 0.5 / torch.linalg.vector_norm(self.W))
 
 
-@dataclass(frozen=True)
-class Run:
-    """One training run.
-
-    Attributes:
-        steps: the recorded steps, shape (R,); step 0 is the initialisation.
-        values: what was measured there, a list of length R; the students themselves unless a measure was given.
-        loss: R before every step, shape (number of steps,).
-        student: the trained student.
-    """
-
-    steps: np.ndarray
-    values: list[Any]
-    loss: np.ndarray
-    student: Student
-
-    __repr__ = short
-
-
 def train(
     x: np.ndarray,
     y: np.ndarray,
@@ -197,9 +171,6 @@ def train(
     measure: Callable[[Student], Any] | None = None,
     device: str | torch.device = "cpu",
     dtype: torch.dtype = torch.float32,
-    progress: bool = False,
-    checkpoint: str | Path | None = None,
-    interval: int = 1000,
 ) -> Run:
     r"""Train the first layer on the squared loss with all n points in every step.
 
@@ -214,93 +185,64 @@ def train(
         normalise: scale W to $\|W\|_F = \sqrt{hd}$ "before" each forward pass (the code), or "after" each update and at
             the start (the text); the moments of Adam are not scaled.  Both see the same weights in every forward pass;
             the recorded weights differ by a factor.
-        records: ascending steps at which `measure` is called; by default the first and the last, 0 and `steps`.
+        records: steps to record, or an interval between records; by default the first and the last.
         measure: a function of the student at a record; by default the student itself is kept.
         device, dtype: where and in which number type to compute: float64, or float32, in which a student in float64 is
             refused.
-        progress: show a progress line.
-        checkpoint: file for the state of the run, replaced atomically every `interval` steps and at the end.  If it
-            exists, the run goes on from there, with the same `measure`, and ends with the same bits; a finished run is
-            only read.  It is a pickle: read only your own.
+
+    Returns:
+        The run; its `loss` is R before every step, shape (steps,).
 
     Raises:
-        ValueError: for impossible input, naming the argument; also for the checkpoint of another run.
+        ValueError: for impossible input, naming the argument.
         Diverged: when the weights are not finite at a record.
 
     Cost: 4 n d h operations per step and (n h + 4 d h) numbers of memory beside the data.
     """
-    records = _check_options(rate, steps, decay, records, interval)
-    trainer = Trainer(x, y, student, rule, factor=factor, normalise=normalise, device=device, dtype=dtype)
-    loss, values = trainer.W.new_zeros(steps), []
-    saved = None if checkpoint is None else Path(checkpoint)
-    key = saved and _key(x, y, student, rule, rate, steps, decay, factor, normalise, records, dtype)
-    if saved and saved.exists():
-        values = _restore(saved, key, trainer, loss)
-    with tqdm(total=steps, initial=trainer.taken, unit="step", disable=not progress) as line:
-        while True:
-            t = trainer.taken
-            if len(values) < len(records) and records[len(values)] == t:
-                values.append(trainer.student if measure is None else measure(trainer.student))
-            if saved and (t == steps or t and t % interval == 0):
-                _save(saved, key, trainer, loss, values)
-            if t == steps:
-                return Run(records, values, loss.cpu().numpy(), trainer.student)
-            loss[t] = trainer.step(rate * decay**t)
-            line.update()
-
-
-# Checkpoints.
-
-
-def _key(x: np.ndarray, y: np.ndarray, student: Student, *options: Any) -> str:
-    """Hash of everything that a run depends on, but for what it measures."""
-    digest = hashlib.sha256(repr((student.scale, *options)).encode())
-    for array in map(np.asarray, (x, y, student.W, student.a)):
-        digest.update(f"{array.dtype} {array.shape}".encode() + np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
-
-
-def _save(path: Path, key: str, trainer: Trainer, loss: torch.Tensor, values: list[Any]) -> None:
-    content = {"key": key, "taken": trainer.taken, "W": trainer.W, "state": trainer.state, "loss": loss}
-    temporary = path.with_name(path.name + ".part")
-    torch.save(content | {"values": values}, temporary)
-    os.replace(temporary, path)
-
-
-def _restore(path: Path, key: str, trainer: Trainer, loss: torch.Tensor) -> list[Any]:
-    """Set the trainer and the losses to a saved state; the values measured so far."""
-    saved = torch.load(path, map_location=trainer.W.device, weights_only=False)
-    if saved["key"] != key:
-        raise ValueError(f"checkpoint must belong to the same data, student and options; {path} is of another run")
-    trainer.taken, trainer.state = saved["taken"], saved["state"]
-    trainer.W.copy_(saved["W"])
-    loss.copy_(saved["loss"])
-    return saved["values"]
-
-
-# Bad input.
-
-
-def _check_data(x: np.ndarray, y: np.ndarray, student: Student) -> tuple[np.ndarray, np.ndarray]:
-    checks.numbers(x=x, y=y)
-    x, y = np.asarray(x), np.asarray(y)
-    if np.iscomplexobj(x) or np.iscomplexobj(y):
-        raise ValueError("x and y must be real, got complex numbers")
-    inputs = student.W.shape[1]
-    if x.ndim != 2 or not len(x) or x.shape[1] != inputs or not np.isfinite(x).all():
-        raise ValueError(f"x must be finite of shape (n, {inputs}), got {checks.given(x)}")
-    if y.shape != (len(x),) or not np.isfinite(y).all():
-        raise ValueError(f"y must be finite of shape ({len(x)},), got {checks.given(y)}")
-    return x, y
-
-
-def _check_options(rate, steps, decay, records, interval) -> np.ndarray:
-    checks.numbers(records=records)
     checks.positive(rate=rate, decay=decay)
     checks.integers(0, steps=steps)
-    checks.integers(1, interval=interval)
-    given = np.unique([0, steps]) if records is None else np.asarray(records)
-    whole = given.ndim == 1 and given.size and np.issubdtype(given.dtype, np.integer)
-    if not whole or given[0] < 0 or given[-1] > steps or (np.diff(given) <= 0).any():
-        raise ValueError(f"records must be ascending steps in 0..{steps}, got {records}")
-    return given.astype(np.int64)
+    records = schedule(records, steps)
+    trainer = Trainer(x, y, student, rule, factor=factor, normalise=normalise, device=device, dtype=dtype)
+    loss, values = trainer.W.new_zeros(steps), []
+    for t in range(steps + 1):
+        if len(values) < len(records) and records[len(values)] == t:
+            values.append(trainer.student if measure is None else measure(trainer.student))
+        if t < steps:
+            loss[t] = trainer.step(rate * decay**t)
+    return Run(records, values, trainer.student, loss.cpu().numpy())
+
+
+def directions(
+    x: np.ndarray, y: np.ndarray, student: Student, rules: Sequence[Rule], **options
+) -> dict[Rule, np.ndarray]:
+    r"""The direction $D_0$ of the first step by rule, shape (h, d) each, all from one gradient.
+
+    For GD it is the gradient itself; for Adam its sign, up to eps and, without bias correction, a factor $\sqrt{10}$.
+
+    Args:
+        options: factor, device and dtype of :func:`train`.
+    """
+    trainer = Trainer(x, y, student, GD(), **options)
+    gradient = trainer.gradient()
+    return {rule: rule.direction(gradient.clone(), rule.start(gradient), 1).cpu().numpy() for rule in rules}
+
+
+def students(
+    x: np.ndarray, y: np.ndarray, student: Student, rules: Sequence[Rule], rates: Sequence[float], **options
+) -> Iterator[tuple[Rule, float, Student]]:
+    r"""The students after one step, $W_1 = W_0 - \eta D_0$, for every rule and learning rate, all from one gradient.
+
+    They are those of :func:`train` with ``steps=1``, bit for bit on the CPU, and come one at a time, so that few are in
+    memory.
+
+    Args:
+        rules, rates: all pairs are taken, the rates of one rule after the other.
+        options: factor, device and dtype of :func:`train`.
+    """
+    checks.array(("L",), rates=rates)
+    checks.positive(rates=rates)
+    for rule, direction in directions(x, y, student, rules, **options).items():
+        start, direction = torch.from_numpy(student.W.astype(direction.dtype)), torch.from_numpy(direction)
+        for rate in rates:
+            moved = torch.sub(start, direction, alpha=rate)
+            yield rule, rate, Student(moved.numpy(), student.a, student.scale)

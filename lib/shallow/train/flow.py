@@ -22,7 +22,7 @@ from shallow.nets import TwoLayer
 from shallow.representation import short
 from shallow.stats import stream
 from shallow.train import second_moments
-from shallow.train.univariate import Diverged, every
+from shallow.train.run import Diverged, schedule
 
 #: Unchanged patterns in so many successive steps make it worth to form groups; more after groups that did not last.
 PATIENCE, LONGEST_PATIENCE = 2, 256
@@ -79,15 +79,22 @@ def train(
 
     Cost: $O(n m d)$ per record and per step in which patterns change, else $O(K^2 d^2)$ per step.
     """
-    x, y = _check_data(x, y, network)
-    records = _check_steps(step, steps, records)
+    checks.array(("n", network.W.shape[1]), x=x)
+    checks.array((len(x),), y=y)
+    if network.b.any():
+        raise ValueError(f"network must have no biases, got {np.count_nonzero(network.b)} that are not 0")
+    checks.positive(step=step)
+    checks.integers(0, steps=steps)
+    x, y = (np.ascontiguousarray(part, dtype=np.float64) for part in (x, y))
+    records = schedule(records, steps)
     Z = np.column_stack([network.W, network.v])
     kept, losses = np.empty((len(records), *Z.shape)), np.empty(len(records))
     descent = _Descent(x, y, Z, step)
     for r, t in enumerate(records):
         descent.proceed(t)
         kept[r], losses[r] = descent.Z, descent.loss
-    m, d = network.W.shape
+    descent.proceed(steps)
+    d = x.shape[1]
     return Run(
         steps=records,
         loss=losses,
@@ -96,7 +103,7 @@ def train(
         changes=np.array(list(descent.changes), dtype=np.int64),
         changed=np.array(list(descent.changes.values()), dtype=np.int64),
         plain=descent.plain,
-        network=replace(network, W=kept[-1, :, :d], v=kept[-1, :, d]),
+        network=replace(network, W=descent.Z[:, :d], v=descent.Z[:, d]),
     )
 
 
@@ -190,33 +197,3 @@ class _Groups:
         moved = np.empty_like(Z)
         moved[self.order] = second_moments.states(Z, self.P, starts)
         return moved
-
-
-def _check_data(x: np.ndarray, y: np.ndarray, network: TwoLayer) -> tuple[np.ndarray, np.ndarray]:
-    checks.numbers(x=x, y=y)
-    x, y = np.ascontiguousarray(x, dtype=np.float64), np.ascontiguousarray(y, dtype=np.float64)
-    d = network.W.shape[1]
-    if x.ndim != 2 or x.shape[1] != d or not len(x) or not np.isfinite(x).all():
-        raise ValueError(f"x must be finite, with at least one row and {d} columns, got {checks.given(x)}")
-    if y.shape != (len(x),) or not np.isfinite(y).all():
-        raise ValueError(f"y must be a finite vector of shape ({len(x)},), got {checks.given(y)}")
-    if network.b.any():
-        raise ValueError(
-            f"network must have no biases, got b with {np.count_nonzero(network.b)} entries that are not 0"
-        )
-    return x, y
-
-
-def _check_steps(step: float, steps: int, records: np.ndarray | int | None) -> np.ndarray:
-    checks.numbers(records=records)
-    checks.positive(step=step)
-    checks.integers(0, steps=steps)
-    given = np.unique([0, steps]) if records is None else np.asarray(records)
-    whole = np.issubdtype(given.dtype, np.integer)
-    if given.ndim == 0:
-        if not whole or given < 1:
-            raise ValueError(f"records must be a positive interval or a list of steps, got {records}")
-        return every(int(given), steps)
-    if not (whole and given.size) or given[0] < 0 or given[-1] != steps or (np.diff(given) <= 0).any():
-        raise ValueError(f"records must be ascending steps from 0 on that end with {steps}, got {records}")
-    return given.astype(np.int64)

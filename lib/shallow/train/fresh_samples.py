@@ -20,12 +20,15 @@ import numpy as np
 import scipy.linalg  # noqa: F401  compiled code calls its BLAS, which must be loaded before it can be limited
 
 from shallow.data.nlgp import Process, arcsine_law
-from shallow.train.vector_math import GROUP, compiled, erf_and_slope, erfi, inlined, normals
+from shallow.train import functions
+from shallow.train.vector_math import GROUP, compiled, erf_and_slope, erfi, normals
 
 #: Pixels in a block: about 250 rows of 40, or 25 of 400.
 BLOCK = 10_000
 #: Nonlinearities, as numbers for compiled code: s z, s erf(g z), s erfi(g z) and s sign(z).
 LINEAR, ERF, ERFI, SIGN = 0, 1, 2, 3
+#: Losses that work in both number types.
+LOSSES = ("square", "absolute")
 
 
 class Recipe(NamedTuple):
@@ -120,7 +123,7 @@ def descent(real: type, activation: str, loss: str) -> Callable[..., None]:
         size: samples of each class in a batch.
         readout, offset: output is offset + readout times the sum over the neurons.
     """
-    draw, activate, compare = sampler(real), _activation(real, activation), _LOSSES[loss]
+    draw, activate, compare = sampler(real), functions.activation(activation, real), functions.LOSSES[loss]
     zero = real(0)
 
     @compiled
@@ -201,31 +204,3 @@ def _room(recipes, rows):
         white = max(white, rows * across.shape[0] * along.shape[0])
         mixed = max(mixed, rows * across.shape[1] * along.shape[0])
     return np.empty(-(-white // GROUP) * GROUP, recipes[0][0].dtype), np.empty(mixed, recipes[0][0].dtype)
-
-
-def _activation(real: type, name: str) -> Callable[[float], tuple[float, float]]:
-    if name == "erf":
-        return erf_and_slope(real)
-    zero, one = real(0), real(1)
-
-    @inlined
-    def relu(z):
-        return (z, one) if z > zero else (zero, zero)
-
-    return relu
-
-
-@inlined
-def _square(output, label):
-    residual = output - label
-    return 0.5 * residual * residual, residual
-
-
-@inlined
-def _absolute(output, label):
-    residual = output - label
-    return abs(residual), np.sign(residual)
-
-
-#: Value and derivative in the output, those of :mod:`shallow.losses`.
-_LOSSES = {"square": _square, "absolute": _absolute}

@@ -24,10 +24,10 @@ from shallow.committee import Committee
 from shallow.data.nlgp import Process
 from shallow.representation import short
 from shallow.train import fresh_samples
+from shallow.train.run import check_generators, for_each, log_spaced, schedule
 from shallow.train.vector_math import lanes
 
 Pair = tuple[Process, Process]
-LOSSES = ("square", "absolute")
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,6 @@ class Run:
         return replace(self.last, W=self.W[:, i], b=self.b[:, i])
 
 
-def log_spaced(steps: int, per_decade: int = 5) -> np.ndarray:
-    """Steps 0, 1, ..., `steps` in equal ratios as far as whole numbers allow, `per_decade` of them to a factor 10."""
-    checks.integers(0, steps=steps)
-    checks.integers(1, per_decade=per_decade)
-    if steps == 0:
-        return np.zeros(1, np.int64)
-    count = int(np.ceil(np.log10(steps) * per_decade)) + 1
-    return np.unique(np.append(0, np.round(np.geomspace(1, steps, count)).astype(np.int64)))
-
-
 def train(
     networks: Committee,
     processes: Pair | Sequence[Pair],
@@ -81,7 +71,7 @@ def train(
     loss: str = "square",
     offset: float | np.ndarray = 0.0,
     bounds: tuple[float | np.ndarray, float | np.ndarray] = (-np.inf, np.inf),
-    records: Sequence[int] | np.ndarray | None = None,
+    records: Sequence[int] | np.ndarray | int | None = None,
     jobs: int = 1,
 ) -> Run:
     r"""Train every network of a stack on its own, in the number type of its parameters.
@@ -100,7 +90,8 @@ def train(
         offset: c, one number or R.
         bounds: lowest and highest value of the biases, which are put back into this interval after every step: numbers
             or arrays that broadcast to (R, K).  (0, inf) clamps a positive population, (b, b) keeps biases b for ever.
-        records: ascending steps at which weights and biases are kept; by default :func:`log_spaced`.
+        records: steps at which weights and biases are kept, or an interval between them; by default
+            :func:`shallow.train.run.log_spaced`.
         jobs: threads; also the number of processors used, as BLAS is held to one thread each.
 
     Raises:
@@ -111,12 +102,24 @@ def train(
     1000 samples a step takes 0.2 ms of one processor at N = 40 (0.45 in float64), 2.1 ms on a ring of 400 points at
     $\xi = (20, 10)$, and 1.7 ms on a torus of 20 x 20.  The first call compiles, about five seconds.
     """
-    pairs, rate, offset, (low, high), records = _checked(
-        networks, processes, rngs, rate, steps, batch, labels, loss, offset, bounds, records, jobs
-    )
+    R = len(networks)
+    pairs = [tuple(processes)] * R if isinstance(processes[0], Process) else [tuple(pair) for pair in processes]
+    sizes = [_pixels(pair) for pair in pairs]
+    if len(pairs) != R or set(sizes) != {networks.pixels}:
+        raise ValueError(f"processes must be one pair or {R} with {networks.pixels} pixels, got {sizes} pixels")
+    checks.finite(W=networks.W, b=networks.b)
+    check_generators(rngs, R)
+    checks.positive(rate=rate)
+    checks.integers(0, steps=steps)
+    checks.integers(1, jobs=jobs)
+    _check_batch(batch)
+    checks.array((2,), labels=labels)
+    checks.one_of(fresh_samples.LOSSES, loss=loss)
+    rate, offset, (low, high) = for_each(R, rate=rate), for_each(R, offset=offset), _bounds(networks, bounds)
+    records = schedule(log_spaced(steps) if records is None else records, steps)
     real = networks.W.dtype.type
     descend = fresh_samples.descent(real, networks.activation, loss)
-    R, S = len(networks), len(records)
+    S = len(records)
     W, b = np.empty((R, S, *networks.W.shape[1:]), real), np.empty((R, S, networks.width), real)
     losses, last = np.empty((R, steps)), replace(networks, W=networks.W.copy(), b=networks.b.copy())
 
@@ -148,49 +151,12 @@ def batches(
     """
     checks.integers(0, steps=steps)
     _check_batch(batch)
-    if dtype not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be numpy.float32 or numpy.float64, got {dtype!r}")
+    checks.one_of((np.float32, np.float64), dtype=dtype)
     x = np.empty((steps, batch, _pixels(pair)), dtype)
     recipes = tuple(fresh_samples.recipe(process, dtype) for process in pair)
     with threadpool_limits(1, user_api="blas"):
         fresh_samples.collector(dtype)(lanes(rng), recipes, x)
     return x
-
-
-# Bad input.
-
-
-def _checked(networks, processes, rngs, rate, steps, batch, labels, loss, offset, bounds, records, jobs):
-    checks.numbers(labels=labels, records=records)
-    R = len(networks)
-    pairs = [tuple(processes)] * R if isinstance(processes[0], Process) else [tuple(pair) for pair in processes]
-    if len(pairs) != R or any(_pixels(pair) != networks.pixels for pair in pairs):
-        sizes = [_pixels(pair) for pair in pairs]
-        raise ValueError(
-            f"processes must be one pair or {R} with {networks.pixels} pixels, got {len(pairs)} with {sizes} pixels"
-        )
-    if not (np.isfinite(networks.W).all() and np.isfinite(networks.b).all()):
-        raise ValueError(
-            "networks must have finite parameters, "
-            f"got W of {checks.given(networks.W)} and b of {checks.given(networks.b)}"
-        )
-    if len(rngs) != R or len({id(rng) for rng in rngs}) < R:
-        raise ValueError(f"rngs must hold {R} generators of their own, one per network, got {len(rngs)}")
-    checks.integers(0, steps=steps)
-    checks.integers(1, jobs=jobs)
-    _check_batch(batch)
-    if np.shape(labels) != (2,) or not np.isrealobj(labels) or not np.isfinite(labels).all():
-        raise ValueError(f"labels must be two finite numbers, got {labels}")
-    if loss not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}")
-    records = log_spaced(steps) if records is None else np.asarray(records)
-    whole = records.ndim == 1 and records.size and np.issubdtype(records.dtype, np.integer)
-    if not whole or records[0] < 0 or records[-1] > steps or (np.diff(records) <= 0).any():
-        raise ValueError(f"records must be ascending steps in 0..{steps}, got {records}")
-    rate, offset = (_each(name, value, R) for name, value in (("rate", rate), ("offset", offset)))
-    if not (rate > 0).all():
-        raise ValueError(f"rate must be positive, got {rate}")
-    return pairs, rate, offset, _bounds(networks, bounds), records.astype(np.int64)
 
 
 def _pixels(pair: Pair) -> int:
@@ -201,16 +167,9 @@ def _pixels(pair: Pair) -> int:
 
 
 def _check_batch(batch: int) -> None:
-    if not isinstance(batch, int | np.integer) or batch < 2 or batch % 2:
-        raise ValueError(f"batch must be an even integer of at least 2, got {batch!r}")
-
-
-def _each(name: str, value: float | np.ndarray, count: int) -> np.ndarray:
-    checks.numbers(**{name: value})
-    value = np.asarray(value, dtype=np.float64)
-    if value.shape not in ((), (count,)) or not np.isfinite(value).all():
-        raise ValueError(f"{name} must be finite, one number or {count}, got {value}")
-    return np.broadcast_to(value, (count,))
+    checks.integers(2, batch=batch)
+    if batch % 2:
+        raise ValueError(f"batch must be even, got {batch}")
 
 
 def _bounds(networks: Committee, bounds) -> tuple[np.ndarray, np.ndarray]:
@@ -222,11 +181,6 @@ def _bounds(networks: Committee, bounds) -> tuple[np.ndarray, np.ndarray]:
     except ValueError:
         sizes = [bound.shape for bound in given]
         raise ValueError(f"bounds must be a lower and an upper bound that broadcast to {shape}, got {sizes}") from None
-    if not (low <= high).all():
-        raise ValueError(
-            "bounds must be a lower bound that is nowhere above the upper one, "
-            f"got {low[~(low <= high)][0]} and {high[~(low <= high)][0]}"
-        )
     if not ((low <= networks.b) & (networks.b <= high)).all():
-        raise ValueError("bounds must contain the biases at the start: give networks whose biases lie in them")
+        raise ValueError("bounds must contain the biases at the start, the lower one nowhere above the upper one")
     return low, high

@@ -21,14 +21,7 @@ from shallow import checks
 from shallow.nets import ALL, TwoLayer
 from shallow.representation import short
 from shallow.train import prefix_sums
-
-
-class Diverged(ArithmeticError):
-    """Training produced a non-finite loss; `epoch` says at which epoch."""
-
-    def __init__(self, epoch: int):
-        super().__init__(f"training diverged: the loss is not finite at epoch {epoch}")
-        self.epoch = epoch
+from shallow.train.run import Diverged, schedule
 
 
 @dataclass(frozen=True)
@@ -62,21 +55,10 @@ class Run:
 
     def projections(self, vectors: np.ndarray) -> np.ndarray:
         r"""$\beta_i(t) = \langle \nabla_f \mathcal L(t), \xi_i \rangle$ for vectors (n, K); shape (epochs, K)."""
-        checks.numbers(vectors=vectors)
         if self.gradients is None:
             raise ValueError("gradients were not kept: train with keep_gradients=True")
-        if np.ndim(vectors) != 2 or len(vectors) != self.gradients.shape[1] or not np.isfinite(vectors).all():
-            raise ValueError(
-                f"vectors must be finite of shape ({self.gradients.shape[1]}, K), got {checks.given(vectors)}"
-            )
+        checks.array((self.gradients.shape[1], None), vectors=vectors)
         return self.gradients.astype(np.float64) @ vectors
-
-
-def every(interval: int, epochs: int) -> np.ndarray:
-    """Epochs 0, interval, 2 interval, ... up to and including `epochs`."""
-    checks.integers(1, interval=interval)
-    checks.integers(0, epochs=epochs)
-    return np.unique(np.append(np.arange(0, epochs + 1, interval), epochs))
 
 
 def train(
@@ -119,12 +101,18 @@ def train(
 
     Cost: $O(n + m)$ per epoch, $O(m + G)$ more per record.
     """
-    x, y = _check_data(x, y, network)
-    records = _check_options(step, epochs, records, rates, agop, decay, reduction)
+    checks.array(("n",), x=x)
+    checks.array((len(x),), y=y)
+    checks.labels(y=y)
+    checks.positive(step=step)
+    checks.integers(0, epochs=epochs)
+    checks.array((3,), rates=rates)
+    checks.not_negative(rates=rates, agop=agop, decay=decay)
+    checks.one_of(("sum", "mean"), reduction=reduction)
+    x, y, parameters = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64), _parameters(network)
+    records, points = schedule(records, epochs), np.empty(0) if grid is None else _ascending(grid=grid)
     n, m = len(x), network.width
     order = np.argsort(x, kind="stable")
-    points = np.empty(0) if grid is None else _check_points("grid", grid)
-    parameters = np.stack([network.W[:, 0], network.b, network.v])
     R = len(records)
     loss, outputs, slopes = np.empty(R), np.empty((R, n)), np.empty((R, n))
     predictions = np.empty((R, len(points)))
@@ -163,8 +151,7 @@ def train_many(
 
     Cost: threads run in parallel, since the compiled core holds no lock.
     """
-    if errors not in ("return", "raise"):
-        raise ValueError(f"errors must be 'return' or 'raise', got {errors!r}")
+    checks.one_of(("return", "raise"), errors=errors)
     checks.integers(1, jobs=jobs)
 
     def attempt(problem: tuple[np.ndarray, np.ndarray, TwoLayer]) -> Run | Diverged:
@@ -184,58 +171,23 @@ def evaluate(network: TwoLayer, points: np.ndarray) -> tuple[np.ndarray, np.ndar
 
     Cost: O(m + G).
     """
-    if network.W.shape[1] != 1:
-        raise ValueError(f"network must have one input, got {network.W.shape[1]}")
-    points = _check_points("points", points)
-    parameters = np.stack([network.W[:, 0], network.b, network.v])
+    points, parameters = _ascending(points=points), _parameters(network)
     values, slopes = np.empty(len(points)), np.empty(len(points))
     prefix_sums.evaluate(parameters, points, prefix_sums.locator(points), values, slopes)
     return values, slopes
 
 
-def _check_data(x: np.ndarray, y: np.ndarray, network: TwoLayer) -> tuple[np.ndarray, np.ndarray]:
-    checks.numbers(x=x, y=y)
-    checks.labels(y=y)
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if x.ndim != 1 or not len(x) or not np.isfinite(x).all():
-        raise ValueError(f"x must be a non-empty finite vector, got {checks.given(x)}")
-    if y.shape != x.shape or not np.isin(y, (-1, 0, 1)).all():
-        raise ValueError(
-            f"y must have the shape of x, {x.shape}, and values -1, 0, 1; got {checks.given(y, np.isin(y, (-1, 0, 1)))}"
-        )
+def _parameters(network: TwoLayer) -> np.ndarray:
+    """Rows w, b, v."""
     if network.W.shape[1] != 1:
         raise ValueError(f"network must have one input, got {network.W.shape[1]}")
-    return x, y
+    return np.stack([network.W[:, 0], network.b, network.v])
 
 
-def _check_points(name: str, points: np.ndarray) -> np.ndarray:
-    checks.numbers(**{name: points})
+def _ascending(**arrays: np.ndarray) -> np.ndarray:
+    checks.array(("n",), **arrays)
+    ((name, points),) = arrays.items()
     points = np.ascontiguousarray(points, dtype=np.float64)
-    if points.ndim != 1 or not len(points) or not np.isfinite(points).all() or (np.diff(points) < 0).any():
-        raise ValueError(
-            f"{name} must be a non-empty ascending finite vector, "
-            f"got {checks.given(points, np.isfinite(points) & (np.diff(points, prepend=-np.inf) >= 0))}"
-        )
+    if (np.diff(points) < 0).any():
+        raise ValueError(f"{name} must ascend, got {checks.given(points, np.diff(points, prepend=-np.inf) >= 0)}")
     return points
-
-
-def _check_options(step, epochs, records, rates, agop, decay, reduction) -> np.ndarray:
-    checks.numbers(records=records, rates=rates)
-    checks.positive(step=step)
-    checks.integers(0, epochs=epochs)
-    for name, value in (("agop", agop), ("decay", decay)):
-        if not (np.isfinite(value) and value >= 0):
-            raise ValueError(f"{name} must be finite and not negative, got {value}")
-    if len(rates) != 3 or not all(np.isfinite(r) and r >= 0 for r in rates):
-        raise ValueError(f"rates must be three non-negative numbers for (v, W, b), got {rates}")
-    if reduction not in ("sum", "mean"):
-        raise ValueError(f"reduction must be 'sum' or 'mean', got {reduction!r}")
-    given = np.asarray(records)
-    whole = np.issubdtype(given.dtype, np.integer)
-    if given.ndim == 0:
-        if not whole or given < 1:
-            raise ValueError(f"records must be a positive interval or a list of epochs, got {records}")
-        return every(int(given), epochs)
-    if not (whole and given.size) or given[0] < 0 or given[-1] > epochs or (np.diff(given) <= 0).any():
-        raise ValueError(f"records must be ascending epochs in 0..{epochs}, got {records}")
-    return given.astype(np.int64)

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 from unit.bad_input import given
-from unit.bad_input.given import LINE, RNG, SAMPLE, SIGNS, SINGLE, STUDENT, X, Y
+from unit.bad_input.given import LINE, RNG, SIGNS, SINGLE, STUDENT, X, Y
 from unit.bad_input.spoil import case
 
 from experiments.hidden_structure import linear_flow
@@ -17,7 +17,6 @@ from shallow.train import (
     flow,
     minibatch,
     online,
-    ridge,
     univariate,
     variants,
 )
@@ -65,12 +64,6 @@ CASES = [
     case(online.train, "offset=-1 labels=booleans", **COMMITTEES, rate=0.1, steps=2, batch=4, labels=(1.0, -1.0),
          loss="square", offset=0.1, bounds=(-2.0, 2.0), records=[1, 2], jobs=1),
     case(online.batches, "steps=0", pair=(given.RING, given.SHORT), rng=RNG, steps=2, batch=4),
-    case(ridge.Ridge, features=X, labels=Y),
-    case(ridge.Ridge(X, Y).weights, "penalty=1e300", penalty=0.1),
-    case(ridge.mean_square, features=X, labels=Y, weights=given.UNIT),
-    case(ridge.evaluate, "penalties=empty scale=1e300", student=STUDENT, probe=SAMPLE, test=SAMPLE,
-         penalties=(0.01, 0.1), scale=0.5),
-    case(ridge.similarity, "W=longer", W=X, directions=given.UNIT),
     case(univariate.every, "epochs=0", interval=2, epochs=5),
     case(RUN.projections, vectors=X),
     case(univariate.train, "epochs=0 grid=scalar", x=LINE, y=SIGNS, network=given.BIASED, step=0.1, epochs=3,

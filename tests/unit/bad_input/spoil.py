@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from shallow.train.univariate import Diverged
+from shallow.train.run import Diverged
 
 NUMBERS = {"nan": np.nan, "inf": np.inf, "0": 0, "-1": -1, "1e300": 1e300, "words": "many", "None": None}
 #: No huge ones: a huge whole number is no bad input but a long run, or more memory than there is.

@@ -81,8 +81,9 @@ def update(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def compare(monkeypatch):
-    """Comparing is the rule, whatever the environment of the test run says."""
+    """Comparing strictly is the rule, whatever the environment of the test run says."""
     monkeypatch.delenv("SHALLOW_LEDGER", raising=False)
+    monkeypatch.setenv("SHALLOW_STRICT", "1")
 
 
 @pytest.fixture

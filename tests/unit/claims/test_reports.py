@@ -20,7 +20,6 @@ def test_report_that_agrees_is_shown(decided):
     ("outcome", "finding", "verdict", "differs"),
     [
         ({"a": "reproduced", "b": "reproduced"}, "slope 0.5 [0.4, 1.1]", None, {"verdict", "parts"}),
-        ({"a": "partly", "b": "reproduced"}, "slope 0.5 [0.4, 1.1]", None, {"parts"}),
         ({"a": "reproduced"}, "slope 0.5 [0.4, 1.1]", "partly", {"parts"}),
         ("partly", "slope 0.5 [0.4, 1.1]", None, {"parts"}),
         ({"a": "reproduced", "b": "partly"}, "slope 0.7 [0.4, 1.1]", None, {"finding"}),
@@ -37,12 +36,17 @@ def test_any_difference_is_a_mismatch(decided, outcome, finding, verdict, differ
         assert "cell    slope 0.7 [0.4, 1.1]\n    ledger  slope 0.5 [0.4, 1.1]" in message
 
 
-def test_in_a_live_session_the_ledger_is_shown_beside_another_result(decided, monkeypatch):
-    monkeypatch.setenv("SHALLOW_LIVE", "1")
+@pytest.mark.parametrize("strict", [None, "", "0"])
+def test_a_reader_sees_the_ledger_beside_another_result(decided, monkeypatch, strict):
+    """Where no build or test has asked for strictness: on Binder, in VS Code, in a downloaded notebook."""
+    monkeypatch.delenv("SHALLOW_STRICT")
+    if strict is not None:
+        monkeypatch.setenv("SHALLOW_STRICT", strict)
     report = decided.report("TO-01", {"a": "reproduced", "b": "partly"}, finding="slope 0.7 [0.4, 1.1]")
     first, second = repr(report).splitlines()
     assert "slope 0.7" in first and second.startswith("The ledger says: TO-01") and "slope 0.5 [0.4, 1.1]" in second
     assert "slope 0.5" in report._repr_html_() and "slope 0.7" in report._repr_html_()
+    assert "slope 0.5" in decided.lines(report)._repr_html_()
     same = decided.report("TO-01", {"a": "reproduced", "b": "partly"}, finding="slope 0.5 [0.4, 1.1]")
     assert "The ledger says" not in repr(same) + same._repr_html_()
 
@@ -52,29 +56,12 @@ def test_a_claim_never_reported_is_a_mismatch(decided):
         decided.report("TO-02", "reproduced", finding="slope -1.0 [-1.1, -0.9]")
 
 
-def test_a_planted_verdict_fails(decided, folder):
-    path = folder / "toy.yml"
-    planted = path.read_text(encoding="utf-8").replace("verdict: answered", "verdict: reproduced")
-    path.write_text(planted, encoding="utf-8")
-    with pytest.raises(claims.LedgerMismatch, match=r"(?s)cell    answered.*ledger  reproduced"):
-        claims.Ledger("toy", folder).report("TO-03", "answered", finding="slope 0.1 [0.0, 0.2]")
-
-
-def test_comparing_never_writes(decided, folder):
-    before = (folder / "toy.yml").read_bytes()
-    with pytest.raises(claims.LedgerMismatch):
-        decided.report("TO-01", "reproduced", finding="something else")
-    assert (folder / "toy.yml").read_bytes() == before
-
-
 @pytest.mark.parametrize(
     ("outcome", "finding", "verdict", "says"),
     [
         ("accepted", "x", None, "TO-01: a verdict is one of .*, got 'accepted'"),
         ("untested", "x", None, "why a claim is untested is written into toy.yml"),
         ({"a": "accepted"}, "x", None, "part 'a' must be one of"),
-        ({}, "x", None, "parts must be a non-empty mapping"),
-        ({"a": "partly"}, "x", "accepted", "TO-01: a verdict is one of"),
         ("partly", "x", "partly", "is for claims with parts"),
         ("partly", " \n", None, "finding must be one sentence, got an empty text"),
         ("partly", "it rises. It falls", None, "finding must be one sentence"),
@@ -127,12 +114,3 @@ def test_the_last_of_several_digits_is_no_difference(text, expected):
 )
 def test_any_other_difference_stays(text, expected):
     assert rounding.settled(text, expected) == text != expected
-
-
-def test_ledger_accepts_the_last_of_several_digits_and_no_more(decided):
-    parts = {"a": "reproduced", "b": "partly"}
-    decided.report("TO-01", parts, finding="slope 0.5 [0.4, 1.2]")
-    with pytest.raises(claims.LedgerMismatch, match=r"0\.3"):
-        decided.report("TO-01", parts, finding="slope 0.5 [0.3, 1.1]")
-    with pytest.raises(claims.LedgerMismatch, match=r"0\.7"):
-        decided.report("TO-01", parts, finding="slope 0.7 [0.4, 1.1]")

@@ -54,28 +54,15 @@ def test_update_leaves_an_agreeing_file_alone(folder, update):
     assert (folder / "toy.yml").stat() == before
 
 
-def test_update_leaves_no_other_file_and_keeps_the_mode(folder, update):
-    (folder / "toy.yml").chmod(0o640)
-    claims.Ledger("toy", folder).report("TO-01", "partly", finding="x")
-    assert {path.name for path in folder.iterdir()} == {"documents.yml", "toy.yml"}
-    assert (folder / "toy.yml").stat().st_mode & 0o777 == 0o640
-
-
 def test_failed_update_leaves_the_old_file(folder, update, monkeypatch):
     def broken(*_):
-        raise OSError("disk full")
+        raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", broken)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(OSError):
         claims.Ledger("toy", folder).report("TO-01", "partly", finding="x")
     assert (folder / "toy.yml").read_text(encoding="utf-8") == LEDGER
     assert {path.name for path in folder.iterdir()} == {"documents.yml", "toy.yml"}
-
-
-def test_the_ledger_sees_its_own_update(folder, update):
-    ledger = claims.Ledger("toy", folder)
-    ledger.report("TO-01", "contradicted", finding="x")
-    assert ledger.counts()["contradicted"] == 1 and ledger["TO-01"].finding == "x"
 
 
 def test_two_processes_lose_nothing(folder):
@@ -83,7 +70,7 @@ def test_two_processes_lose_nothing(folder):
     script = textwrap.dedent("""
         import sys
         from pathlib import Path
-        from shallow import claims
+        from shallow.book import claims
         ledger = claims.Ledger("toy", Path(sys.argv[1]))
         for turn in range(12):
             for id in sys.argv[2:]:

@@ -6,11 +6,12 @@ few that a box needs where book/_static/ledger.css is not loaded, in JupyterLab;
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html import escape
 
-from shallow.book.claims.rows import Document, Row
+from shallow.book.claims.rows import VERDICTS, Document, Row
 
 # Symbol and colour of each verdict; white text on any of the colours has a contrast of at least 4.5.
 STYLE = {
@@ -23,6 +24,7 @@ STYLE = {
     "untested": ("○", "#6e7781"),
 }
 PAGE = "claims.html"
+HEAD = "<tr><th>Claim</th><th>What the document says, and where</th><th>What we found</th></tr>"
 
 
 @dataclass(frozen=True)
@@ -41,41 +43,28 @@ class Display:
 
 @dataclass(frozen=True)
 class Report:
-    """What a cell found for one claim."""
+    """What a cell found for one claim, as a row of the ledger; and the row that is there, if it says something else."""
 
     row: Row
-    verdict: str
-    parts: Mapping[str, str]
-    finding: str
-    against: Report | None = None  # what the ledger says, where it says something else
-
-    def as_row(self) -> Row:
-        """The row with this outcome."""
-        return replace(
-            self.row,
-            verdict=self.verdict,
-            parts=self.parts,
-            finding=self.finding,
-            cell=self.row.id.lower(),
-            reason=None,
-        )
+    against: Row | None = None
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{name} {verdict}" for name, verdict in self.parts.items())
-        outcome = f"{self.verdict} ({parts})" if parts else self.verdict
-        ledger = f"\nThe ledger says: {self.against}" if self.against else ""
-        return f"{self.row.id} · {outcome} · {self.finding}{ledger}"
+        parts = ", ".join(f"{name} {verdict}" for name, verdict in self.row.parts.items())
+        outcome = f"{self.row.verdict} ({parts})" if parts else self.row.verdict
+        ledger = f"\nThe ledger says: {Report(self.against)}" if self.against else ""
+        return f"{self.row.id} · {outcome} · {self.row.outcome}{ledger}"
 
     def _repr_html_(self) -> str:
+        row = self.row
         return (
-            f'<div class="ledger-verdict" {box(self.verdict)}>{id_link(self.row)} {badge(self.verdict)}'
-            f"{parts_list(self.parts)}<div>{escape(self.finding)}</div>{instead(self)}</div>"
+            f'<div class="ledger-verdict" {box(row.verdict)}>{id_link(row)} {badge(row.verdict)}'
+            f"{parts_list(row.parts)}<div>{escape(row.outcome)}</div>{instead(self)}</div>"
         )
 
 
 def instead(report: Report) -> str:
     """What the ledger says, below a report that says something else."""
-    return f"<div>The ledger says: {report.against._repr_html_()}</div>" if report.against else ""
+    return f"<div>The ledger says: {Report(report.against)._repr_html_()}</div>" if report.against else ""
 
 
 def badge(verdict: str) -> str:
@@ -105,19 +94,17 @@ def parts_list(parts: Mapping[str, str]) -> str:
     return f' <span class="ledger-parts">{items}</span>'
 
 
-def parameters(given: str | Mapping[str, object] | None) -> str | None:
+def parameters(given: object) -> str:
     """Parameters as one line, whether the ledger gives them as text or as a mapping."""
-    if isinstance(given, Mapping):
-        return "; ".join(f"{key}: {_plain(value)}" for key, value in given.items())
-    return given
+    if not isinstance(given, Mapping):
+        return str(given or "")
+    return "; ".join(f"{key}: {_plain(value)}" for key, value in given.items())
 
 
 def _plain(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_plain(item)}" for key, item in value.items())
-    if isinstance(value, list):
-        return ", ".join(map(_plain, value))
-    return str(value)
+    return ", ".join(map(_plain, value)) if isinstance(value, list) else str(value)
 
 
 def rule(row: Row, summary: str = "How it is decided") -> str:
@@ -131,7 +118,7 @@ def rule(row: Row, summary: str = "How it is decided") -> str:
         ("The parameters were", parameters(row.parameters_was)),
         ("Why it was changed", row.test_why),
     ]
-    items = "".join(f"<dt>{name}</dt><dd>{escape(str(text))}</dd>" for name, text in terms if text)
+    items = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in terms if text)
     return f'<details class="ledger-rule"><summary>{summary}</summary><dl>{items}</dl></details>'
 
 
@@ -150,33 +137,33 @@ def statements(rows: Sequence[Row]) -> Display:
 def lines(reports: Sequence[Report]) -> Display:
     """A compact table with one line for each report."""
     body = "".join(
-        f"<tr><td>{id_link(report.row)} <br>{badge(report.verdict)}</td>"
-        f'<td><span class="ledger-place">{escape(report.row.place)}</span> {escape(report.row.claim)}'
-        f"{rule(report.row)}</td>"
-        f"<td>{escape(report.finding)}{parts_list(report.parts)}{instead(report)}</td></tr>"
+        f"<tr><td>{id_link(row)} <br>{badge(row.verdict)}</td>"
+        f'<td><span class="ledger-place">{escape(row.place)}</span> {escape(row.claim)}{rule(row)}</td>'
+        f"<td>{escape(row.outcome)}{parts_list(row.parts)}{instead(report)}</td></tr>"
         for report in reports
+        for row in [report.row]
     )
-    head = "<tr><th>Claim</th><th>What the document says, and where</th><th>What we found</th></tr>"
-    table = f'<table class="ledger ledger-lines"><thead>{head}</thead><tbody>{body}</tbody></table>'
+    table = f'<table class="ledger ledger-lines"><thead>{HEAD}</thead><tbody>{body}</tbody></table>'
     return Display("\n".join(map(repr, reports)), table)
 
 
-def tally(counts: Mapping[str, int]) -> str:
+def counts(rows: Sequence[Row]) -> dict[str, int]:
+    """How many rows have each verdict, in the fixed order of VERDICTS, zeros included."""
+    found = Counter(row.verdict for row in rows)
+    return {verdict: found[verdict] for verdict in VERDICTS}
+
+
+def tally(rows: Sequence[Row]) -> str:
     """Counts by verdict in words, verdicts without a claim left out."""
-    return ", ".join(f"{number} {verdict}" for verdict, number in counts.items() if number)
+    return ", ".join(f"{number} {verdict}" for verdict, number in counts(rows).items() if number)
 
 
-def card(document: Document, rows: Sequence[Row], counts: Mapping[str, int]) -> Display:
+def card(document: Document, rows: Sequence[Row]) -> Display:
     """The head of a chapter: document, counts by verdict, headline claims."""
     headlines = [row for row in rows if row.rank == "headline"]
-    text = "\n".join(
-        [
-            f"{document.title} ({document.authors}, {document.year})",
-            f"{len(rows)} claims: {tally(counts)}",
-            *(f"{row.id} · {row.verdict} · {row.claim}" for row in headlines),
-        ]
-    )
-    badges = " ".join(f"{number}&nbsp;×&nbsp;{badge(verdict)}" for verdict, number in counts.items() if number)
+    first = [f"{document.title} ({document.authors}, {document.year})", f"{len(rows)} claims: {tally(rows)}"]
+    text = "\n".join([*first, *(f"{row.id} · {row.verdict} · {row.claim}" for row in headlines)])
+    badges = " ".join(f"{number}&nbsp;×&nbsp;{badge(verdict)}" for verdict, number in counts(rows).items() if number)
     items = "".join(
         f"<tr><td>{cell_link(row)}</td><td>{badge(row.verdict)}</td><td>{escape(row.claim)}</td></tr>"
         for row in headlines

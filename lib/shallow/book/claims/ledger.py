@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from shallow.book import paths, session
-from shallow.book.claims import display, store
+from shallow.book.claims import display, update
 from shallow.book.claims.display import Display, Report
 from shallow.book.claims.rounding import settled
 from shallow.book.claims.rows import VERDICTS, Row, check_parts, documents, one_sentence, read
-
-UPDATE = "SHALLOW_LEDGER"  # set to "update" by `make references`
 
 
 class LedgerMismatch(Exception):
@@ -60,17 +57,6 @@ def combine(parts: Mapping[str, str]) -> str:
     return "contradicted" if verdicts == {"contradicted", "undecided"} else "partly"
 
 
-def everything(folder: Path = paths.CLAIMS) -> list[Row]:
-    """Every row of every document, in the order of the book."""
-    return [row for chapter in documents(folder) for row in read(chapter, folder)]
-
-
-def counts(rows: list[Row]) -> dict[str, int]:
-    """How many rows have each verdict, in the fixed order of VERDICTS, zeros included."""
-    found = Counter(row.verdict for row in rows)
-    return {verdict: found[verdict] for verdict in VERDICTS}
-
-
 class Ledger:
     """The claims of one chapter: shown before the run, held against what the run found.
 
@@ -83,9 +69,9 @@ class Ledger:
     """
 
     def __init__(self, chapter: str, folder: Path = paths.CLAIMS) -> None:
-        self.rows = {row.id: row for row in read(chapter, Path(folder))}
-        self.document = documents(Path(folder))[chapter]
-        self.path = Path(folder) / f"{chapter}.yml"
+        self.rows = {row.id: row for row in read(chapter, folder)}
+        self.document = documents(folder)[chapter]
+        self.path = folder / f"{chapter}.yml"
 
     def __getitem__(self, id: str) -> Row:
         """The row of a claim; KeyError names the nearest ids."""
@@ -95,13 +81,9 @@ class Ledger:
             raise KeyError(f"{self.path.name} has no claim {id!r}{hint}")
         return self.rows[id]
 
-    def counts(self) -> dict[str, int]:
-        """How many rows have each verdict, in the fixed order of VERDICTS, zeros included."""
-        return counts(list(self.rows.values()))
-
     def card(self) -> Display:
         """The head of a chapter: the document, the counts by verdict, its headline claims with their verdicts."""
-        return display.card(self.document, list(self.rows.values()), self.counts())
+        return display.card(self.document, list(self.rows.values()))
 
     def claim(self, *ids: str) -> Display:
         """What the ledger says before the run: the claim and its place, the rule, the parameters."""
@@ -110,16 +92,18 @@ class Ledger:
     def report(self, id: str, outcome: str | Mapping[str, str], *, finding: str, verdict: str | None = None) -> Report:
         """Hold an outcome against the ledger and show it; last expression of the cell that decides the claim.
 
+        Where it differs from the row, by more than the last of several digits, what the ledger says is shown below it:
+        a reader may have changed a parameter.  In a strict session (:mod:`shallow.book.session`) that is an error, and
+        with SHALLOW_LEDGER=update in the environment the row is rewritten instead.
+
         Args:
             id: the claim, "CL-14".
             outcome: its verdict, or the verdicts of its parts, {"a": ..., "b": ...}, combined by `combine`.
             finding: one sentence, measured numbers rounded to their statistical precision.
             verdict: of a claim with parts whose test combines them in a way of its own.
         Raises:
-            LedgerMismatch: verdict, parts or finding differ from the row, by more than the last of several digits.
+            LedgerMismatch: in a strict session, when verdict, parts or finding differ from the row.
             KeyError: no such claim.   ValueError: an unknown verdict, an empty finding.
-        With SHALLOW_LEDGER=update in the environment the row is rewritten instead of compared.  In a live session,
-        where a reader may have changed a parameter, what the ledger says is shown below the outcome instead of raised.
         """
         row = self[id]
         if not isinstance(outcome, str):
@@ -130,39 +114,36 @@ class Ledger:
         else:
             raise ValueError(f"verdict={verdict!r} is for claims with parts, {id} was given {outcome!r} alone")
         if verdict not in VERDICTS[:-1]:
-            allowed = ", ".join(VERDICTS[:-1])
-            raise ValueError(
-                f"{id}: a verdict is one of {allowed}, got {verdict!r}"
-                f" (why a claim is untested is written into {self.path.name})"
-            )
-        report = Report(row, verdict, parts, one_sentence(finding))
-        if os.environ.get(UPDATE) == "update":
-            self.rows[id] = report.as_row()
-            store.write(self.path, self.rows[id])
-        elif different := _different(report, row):
-            if not session.is_live():
-                raise LedgerMismatch(_mismatch(report, row, different, self.path))
-            report = replace(report, against=Report(row, row.verdict, row.parts, row.finding or ""))
-        return report
+            allowed, where = ", ".join(VERDICTS[:-1]), self.path.name
+            reason = f"why a claim is untested is written into {where}"
+            raise ValueError(f"{id}: a verdict is one of {allowed}, got {verdict!r} ({reason})")
+        outcome = {"verdict": verdict, "parts": parts, "finding": one_sentence(finding)}
+        found = replace(row, **outcome, cell=id.lower(), reason=None)
+        if os.environ.get("SHALLOW_LEDGER") == "update":
+            self.rows[id] = found
+            update.write(self.path, found)
+        elif different := _different(found, row):
+            if session.is_strict():
+                raise LedgerMismatch(_mismatch(found, row, different, self.path))
+            return Report(found, against=row)
+        return Report(found)
 
     def lines(self, *reports: Report) -> Display:
         """Detail claims as a compact table, one line each."""
         return display.lines(reports)
 
 
-def _different(report: Report, row: Row) -> list[str]:
+def _different(found: Row, row: Row) -> list[str]:
     """Which of verdict, parts and finding differ, the last of several digits in the finding aside."""
-    same = {"verdict": report.verdict == row.verdict, "parts": report.parts == dict(row.parts)}
-    same["finding"] = settled(report.finding, row.finding or "") == (row.finding or "")
+    same = {"verdict": found.verdict == row.verdict, "parts": found.parts == row.parts}
+    same["finding"] = settled(found.finding, row.finding or "") == (row.finding or "")
     return [key for key, equal in same.items() if not equal]
 
 
-def _mismatch(report: Report, row: Row, different: list[str], path: Path) -> str:
+def _mismatch(found: Row, row: Row, different: list[str], path: Path) -> str:
     """What differs, as the text of an error."""
     lines = [f"{row.id}: what this cell computed is not what {path.name} says."]
     for key in different:
-        found, stored = getattr(report, key), getattr(row, key)
-        stored = dict(stored) if key == "parts" else stored
-        lines += [f"  {key}", f"    cell    {found or '-'}", f"    ledger  {stored or '-'}"]
+        lines += [f"  {key}", f"    cell    {getattr(found, key) or '-'}", f"    ledger  {getattr(row, key) or '-'}"]
     lines.append("Find out why before accepting it; `make references` writes what the cells compute into the ledger.")
     return "\n".join(lines)

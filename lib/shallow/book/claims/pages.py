@@ -2,66 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
 from shallow.book import paths
-from shallow.book.claims.display import STYLE, Display, badge, cell_link, parts_list, rule, tally
-from shallow.book.claims.ledger import counts, everything
-from shallow.book.claims.rows import KINDS, RANKS, VERDICTS, Document, Row, documents, read
+from shallow.book.claims.display import HEAD, STYLE, Display, badge, cell_link, counts, parts_list, rule, tally
+from shallow.book.claims.rows import KINDS, RANKS, VERDICTS, Document, Row, documents, everything, read
 
 
 def overview(folder: Path = paths.CLAIMS) -> Display:
     """What each document claims, in a sentence, and a bar of the numbers of its claims with each verdict."""
-    found = {document: counts(rows) for document, rows in _chapters(folder).items()}
-    total = counts(everything(folder))
+    chapters, rows = _chapters(folder), everything(folder)
     body = "".join(
         f'<tr><th scope="row"><a href="{document.chapter}.html">{escape(document.name)}</a></th>'
-        f"<td>{escape(document.thesis)}</td><td>{_bar(column)}</td></tr>"
-        for document, column in found.items()
+        f"<td>{escape(document.thesis)}</td><td>{_bar(own)}</td></tr>"
+        for document, own in chapters.items()
     )
-    foot = f'<tr><th scope="row">All</th><td>{sum(total.values())} claims</td><td>{_bar(total)}</td></tr>'
+    foot = f'<tr><th scope="row">All</th><td>{len(rows)} claims</td><td>{_bar(rows)}</td></tr>'
     head = "".join(f'<th scope="col">{name}</th>' for name in ("Chapter", "What the document claims", "What was found"))
-    legend = "".join(badge(verdict) for verdict, number in total.items() if number)
+    legend = "".join(badge(verdict) for verdict, number in counts(rows).items() if number)
     html = (
         f'<table class="ledger-overview"><thead><tr>{head}</tr></thead><tbody>{body}{foot}</tbody></table>'
         f'<p class="ledger-legend">{legend}</p>'
     )
-    text = [f"{document.name}: {_sum(column)}\n    {document.thesis}" for document, column in found.items()]
-    return Display("\n".join([*text, f"All: {_sum(total)}"]), html)
+    text = [f"{document.name}: {_sum(own)}\n    {document.thesis}" for document, own in chapters.items()]
+    return Display("\n".join([*text, f"All: {_sum(rows)}"]), html)
 
 
-def _bar(found: Mapping[str, int]) -> str:
+def _bar(rows: Sequence[Row]) -> str:
     """Numbers of claims on the colours of their verdicts, each as wide as its share, but wide enough to be read."""
     parts = "".join(
         f'<span style="flex-grow:{number};background:{STYLE[verdict][1]}" title="{number} {verdict}">{number}</span>'
-        for verdict, number in found.items()
+        for verdict, number in counts(rows).items()
         if number
     )
-    return f'<div class="ledger-bar" role="img" aria-label="{tally(found)}">{parts}</div>'
+    return f'<div class="ledger-bar" role="img" aria-label="{tally(rows)}">{parts}</div>'
 
 
 def counts_table(folder: Path = paths.CLAIMS) -> Display:
     """How many claims of each chapter have each verdict, with totals: a verdict a row, a chapter a column."""
-    found = {document: counts(rows) for document, rows in _chapters(folder).items()}
-    total = counts(everything(folder))
-    names = [f'<a href="claims.html#{document.chapter}">{escape(document.name)}</a>' for document in found]
-    columns = [*found.values(), total]
+    chapters, rows = _chapters(folder), everything(folder)
+    columns = [*chapters.values(), rows]
+    names = [f'<a href="claims.html#{document.chapter}">{escape(document.name)}</a>' for document in chapters]
     head = "".join(f'<th scope="col">{name}</th>' for name in ("", *names, "All"))
-    body = [_counts_row(badge(verdict), [column[verdict] for column in columns]) for verdict in VERDICTS]
-    body.append(_counts_row("claims", [sum(column.values()) for column in columns]))
-    text = [f"{document.name}: {_sum(column)}" for document, column in found.items()] + [f"All: {_sum(total)}"]
+    body = [_counts_row(badge(verdict), [counts(column)[verdict] for column in columns]) for verdict in VERDICTS]
+    body.append(_counts_row("claims", [len(column) for column in columns]))
+    text = [f"{document.name}: {_sum(own)}" for document, own in chapters.items()] + [f"All: {_sum(rows)}"]
     html = f'<table class="ledger-counts"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
     return Display("\n".join(text), html)
-
-
-def _chapters(folder: Path) -> dict[Document, list[Row]]:
-    return {document: read(chapter, folder) for chapter, document in documents(folder).items()}
-
-
-def _sum(found: Mapping[str, int]) -> str:
-    return f"{sum(found.values())} claims, {tally(found)}"
 
 
 def _counts_row(label: str, numbers: Sequence[int]) -> str:
@@ -69,15 +58,20 @@ def _counts_row(label: str, numbers: Sequence[int]) -> str:
     return f'<tr><th scope="row">{label}</th>{cells}</tr>'
 
 
+def _chapters(folder: Path) -> dict[Document, list[Row]]:
+    return {document: read(chapter, folder) for chapter, document in documents(folder).items()}
+
+
+def _sum(rows: Sequence[Row]) -> str:
+    return f"{len(rows)} claims, {tally(rows)}"
+
+
 def found(id: str, folder: Path = paths.CLAIMS) -> Display:
     """One claim on a page of another chapter: its number, linked to the cell that decides it, verdict and finding.
 
     Raises KeyError for an id that no document has.
     """
-    rows = {row.id: row for row in everything(folder)}
-    if id not in rows:
-        raise KeyError(f"id must be one of the ledger's {len(rows)} claims, got {id!r}")
-    row = rows[id]
+    row = {row.id: row for row in everything(folder)}[id]
     link = cell_link(row, f"{row.chapter}.html")
     numbers = f"<details><summary>in numbers</summary><small>{escape(row.outcome)}</small></details>"
     html = f'<div class="ledger-found">{link} {badge(row.verdict)}{numbers}</div>'
@@ -89,9 +83,8 @@ def table(folder: Path = paths.CLAIMS) -> Display:
     chapters = _chapters(folder)
     words = {"verdict": VERDICTS, "rank": RANKS, "kind": KINDS}
     data = " ".join(f'data-{field}="{" ".join(values)}"' for field, values in words.items())
-    head = "<tr><th>Claim</th><th>What the document says, and where</th><th>What we found</th></tr>"
     groups = "".join(_group(document, rows) for document, rows in chapters.items())
-    html = f'<table class="ledger" id="ledger" {data}><thead>{head}</thead>{groups}</table>'
+    html = f'<table class="ledger" id="ledger" {data}><thead>{HEAD}</thead>{groups}</table>'
     return Display(f"{sum(map(len, chapters.values()))} claims of {len(chapters)} documents", html)
 
 

@@ -1,10 +1,10 @@
-"""The ledger as data: documents, rows, and every rule a ledger file has to keep."""
+"""The ledger as data: documents, rows, and every rule that a ledger file has to keep."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,10 @@ from shallow.book import paths
 VERDICTS = ("reproduced", "partly", "contradicted", "corrected", "answered", "undecided", "untested")
 RANKS = ("headline", "supporting", "detail")
 KINDS = ("statement", "figure", "table", "theorem", "derivation", "open")
-SCALES = ("live", "recorded")
 # A row ends with its verdict: the file reads as claim, rule, outcome, and comments between rows survive an update.
 REQUIRED = ("id", "source", "kind", "rank", "claim", "test", "parameters", "scale", "verdict")
 OPTIONAL = ("with", "note", "test_was", "parameters_was", "test_why", "reason", "parts", "finding", "cell")
-DOCUMENTS = "documents.yml"
+ALLOWED = {"verdict": VERDICTS, "rank": RANKS, "kind": KINDS, "scale": ("live", "recorded")}
 
 # A sentence that goes on after its end: "... in 3 of 5 seeds. The control ...".
 _SECOND_SENTENCE = re.compile(r"[.!?]\s+[A-Z]")
@@ -100,22 +99,15 @@ def check_parts(parts: Mapping[str, str]) -> None:
             raise ValueError(f"part {name!r} must be one of {', '.join(VERDICTS[:-1])}, got {verdict!r}")
 
 
-def rows_of(content: Any) -> list:
-    """The list of rows in a ledger file: the file itself, or its key `claims`."""
-    return content["claims"] if isinstance(content, Mapping) and "claims" in content else content
-
-
-def load(path: Path) -> Any:
-    """A YAML file as plain Python; LedgerError if it cannot be parsed."""
-    try:
-        return YAML(typ="safe").load(path)
-    except YAMLError as error:
-        raise LedgerError(f"{path.name}: {error}") from error
-
-
 def documents(folder: Path = paths.CLAIMS) -> dict[str, Document]:
     """The documents of the book in its order, by chapter."""
-    return {chapter: Document(chapter=chapter, **entry) for chapter, entry in load(folder / DOCUMENTS).items()}
+    entries = _load(folder / "documents.yml").items()
+    return {chapter: Document(chapter=chapter, **entry) for chapter, entry in entries}
+
+
+def everything(folder: Path = paths.CLAIMS) -> list[Row]:
+    """Every row of every document, in the order of the book."""
+    return [row for chapter in documents(folder) for row in read(chapter, folder)]
 
 
 def read(chapter: str, folder: Path = paths.CLAIMS) -> list[Row]:
@@ -124,11 +116,17 @@ def read(chapter: str, folder: Path = paths.CLAIMS) -> list[Row]:
     if chapter not in known:
         raise ValueError(f"chapter must be one of {', '.join(known)}, got {chapter!r}")
     path = folder / f"{chapter}.yml"
-    entries = rows_of(load(path))
-    faults = list(_faults(entries, known[chapter].prefix))
-    if faults:
+    entries = _load(path)
+    if faults := list(_faults(entries, known[chapter].prefix)):
         raise LedgerError("\n".join(f"{path.name}: {fault}" for fault in faults))
     return [_row(chapter, entry) for entry in entries]
+
+
+def _load(path: Path) -> Any:
+    try:
+        return YAML(typ="safe").load(path)
+    except YAMLError as error:
+        raise LedgerError(f"{path.name}: {error}") from error
 
 
 def _row(chapter: str, entry: Mapping[str, Any]) -> Row:
@@ -141,52 +139,39 @@ def _row(chapter: str, entry: Mapping[str, Any]) -> Row:
 def _faults(entries: Any, prefix: str) -> Iterator[str]:
     """Every broken rule of a ledger file, in words that name the row."""
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
-        yield "must be a list of rows, or a mapping with the key `claims`"
+        yield "must be a list of rows"
         return
-    ids = Counter(entry.get("id") for entry in entries)
+    counts = Counter(entry.get("id") for entry in entries)
     headlines = {entry.get("id") for entry in entries if entry.get("rank") == "headline"}
     for number, entry in enumerate(entries, start=1):
         name = entry.get("id", f"row {number}")
-        faults = [*_faults_of_keys(entry), *_faults_of_outcome(entry)]
-        if "id" in entry and not re.fullmatch(rf"{prefix}-\d\d+", str(name)):
-            faults.append(f"id must read {prefix}-01, {prefix}-02, ...")
-        if ids[entry.get("id")] > 1 and "id" in entry:
-            faults.append("id is used more than once")
-        if entry.get("rank") == "headline" and "with" in entry:
-            faults.append("a headline stands alone: drop `with`")
-        if entry.get("rank") != "headline" and entry.get("with") not in headlines:
-            faults.append(f"`with` must name a headline of this file, got {entry.get('with')!r}")
-        yield from (f"{name}: {fault}" for fault in faults)
+        if not re.fullmatch(rf"{prefix}-\d\d+", str(name)) or counts[name] > 1:
+            yield f"{name}: `id` must read {prefix}-01, {prefix}-02, ..., each once"
+        yield from (f"{name}: {fault}" for fault in (*_faults_of_claim(entry, headlines), *_faults_of_outcome(entry)))
 
 
-def _faults_of_keys(entry: Mapping[str, Any]) -> Iterator[str]:
-    for key in REQUIRED:
-        if entry.get(key) in (None, "", [], {}):
-            yield f"`{key}` is missing"
-    for key in entry:
-        if key not in REQUIRED + OPTIONAL:
-            yield f"unknown key {key!r}; allowed: {', '.join(REQUIRED + OPTIONAL)}"
-    for key, allowed in {"verdict": VERDICTS, "rank": RANKS, "kind": KINDS, "scale": SCALES}.items():
+def _faults_of_claim(entry: Mapping[str, Any], headlines: Set[str]) -> Iterator[str]:
+    missing = [key for key in REQUIRED if entry.get(key) in (None, "", [], {})]
+    yield from (f"`{key}` is missing" for key in missing)
+    yield from (f"unknown key {key!r}" for key in entry if key not in REQUIRED + OPTIONAL)
+    for key, allowed in ALLOWED.items():
         if key in entry and entry[key] not in allowed:
             yield f"`{key}` must be one of {', '.join(allowed)}, got {entry[key]!r}"
-    if "verdict" in entry and list(entry)[-1] != "verdict":
-        yield "`verdict` must be the last key of the row"
+    if entry.get("with") not in ({None} if entry.get("rank") == "headline" else headlines):
+        yield f"`with` must name a headline of this file, in all rows but headlines, got {entry.get('with')!r}"
     if bool(entry.get("test_was") or entry.get("parameters_was")) != bool(entry.get("test_why")):
         yield "a changed rule keeps the old one in `test_was` or `parameters_was` and says in `test_why` what was wrong"
 
 
 def _faults_of_outcome(entry: Mapping[str, Any]) -> Iterator[str]:
+    if list(entry)[-1] != "verdict":
+        yield "`verdict` must be the last key of the row"
     if entry.get("verdict") == "untested":
-        if not entry.get("reason"):
-            yield "an untested row needs a `reason`"
-        for key in ("finding", "parts", "cell"):
-            if key in entry:
-                yield f"an untested row has no `{key}`"
+        if not entry.get("reason") or {"finding", "parts", "cell"} & set(entry):
+            yield "an untested row has a `reason`, and no `finding`, `parts` or `cell`"
         return
-    if "reason" in entry:
-        yield "`reason` is for untested rows"
-    if entry.get("cell") != str(entry.get("id")).lower():
-        yield f"`cell` must be {str(entry.get('id')).lower()!r}, got {entry.get('cell')!r}"
+    if "reason" in entry or entry.get("cell") != str(entry.get("id")).lower():
+        yield f"a row with a verdict has `cell: {str(entry.get('id')).lower()}`, and no `reason`"
     try:
         one_sentence(entry.get("finding") or "")
         if "parts" in entry:

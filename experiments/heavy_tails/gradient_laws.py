@@ -1,0 +1,173 @@
+r"""Limit laws of the first gradient: what its entries share, their signs, and when the first step makes a spike.
+
+For n, d and h that grow at fixed ratios, and with $\kappa = |a|^2 / h$, $\mu = \mathbb E \tanh'(z)$ and
+$v = \operatorname{Var} \tanh'(z)$, the entries of the negative gradient are (chapter "Heavy tails")
+
+.. math:: -G_{ik} \approx \frac{2 c s}{\sqrt{h d}}\,a_i\,(\mu\,t_k + \nu\,e_{ik}), \qquad
+   t_k \sim N(0, \tau_y^2 + \tau_f^2), \quad e_{ik} \sim N(0, 1),
+
+with $t_k$ shared by all rows and $e_{ik}$ private, independent of each other.  The labels and the student's own output
+contribute $\tau_y^2 = \mu_*^2 + \frac dn \mathbb E y^2$ and $\tau_f^2 = \kappa(\mu^2 + \frac dn \mathbb E \tanh^2)$;
+the private part has $\nu^2 = \frac dn v\,(\mathbb E y^2 + \kappa\,\mathbb E \tanh^2)$.  No part vanishes against
+another unless n grows faster than d.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy import integrate, optimize, special
+
+from shallow import checks
+from shallow.data.single_index import expectation, moments
+from shallow.spectra import rank_one
+from shallow.spectra.marchenko_pastur import MarchenkoPastur
+
+#: Mean and variance of tanh'(z).
+SLOPE = moments("tanh").slope
+SLOPE_VARIANCE = float(expectation(lambda z: np.cosh(z) ** -4.0)) - SLOPE**2
+
+
+@dataclass(frozen=True)
+class Entries:
+    r"""Variances of the parts of an entry, in the units of the module's formula.
+
+    Attributes:
+        labels: $\mu^2 \tau_y^2$, shared by all rows, from the labels.
+        output: $\mu^2 \tau_f^2$, shared by all rows, from the student's output.
+        private: $\nu^2$.
+        weights: $\mu^4 \kappa$, the part of `output` along the weights themselves, $\mu^2 W^\top a / \sqrt{hd}$.
+    """
+
+    labels: float
+    output: float
+    private: float
+    weights: float
+
+    @property
+    def shared(self) -> float:
+        """Variance of what the rows share."""
+        return self.labels + self.output
+
+    @property
+    def correlation(self) -> float:
+        r"""$\rho$ of two entries of one column, up to the signs of $a_i$."""
+        return self.shared / (self.shared + self.private)
+
+    @property
+    def differing(self) -> dict[str, float]:
+        r"""Share of entries of -G whose sign is not that of A, by what A is built from.
+
+        It is $\frac1\pi \arctan$ of the ratio of the standard deviations of what A leaves out and of what it contains.
+        """
+        left_out = {"labels": (self.output + self.private) / self.labels, "residual": self.private / self.shared}
+        return {name: float(np.arctan(np.sqrt(ratio)) / np.pi) for name, ratio in left_out.items()}
+
+    @property
+    def distance(self) -> dict[str, float]:
+        r"""Limit of $\|G + A\|_2 / \|G\|_2$ by what A is built from."""
+        return {"labels": float(np.sqrt(self.output / self.shared)), "residual": 0.0}
+
+    @property
+    def signs(self) -> float:
+        r"""Limit of $\|\operatorname{sign} G\|_2 / \sqrt{hd} = \sqrt{\frac2\pi \arcsin \rho}$, below one."""
+        return float(np.sqrt(2 / np.pi * np.arcsin(self.correlation)))
+
+    @property
+    def overlap(self) -> dict[str, float]:
+        r"""Cosine between the right singular vector of the update and $W^\top a$, by optimiser."""
+        of_gradient = np.sqrt(self.weights / self.shared)
+        of_signs = of_gradient * np.sqrt(2 / np.pi * self.correlation) / self.signs
+        return {"GD": float(of_gradient), "Adam": float(of_signs)}
+
+    def frobenius(self, tiny: float) -> float:
+        r"""Limit of $\|D\|_F / \sqrt{hd}$ for Adam's direction $G / (|G| + \epsilon)$.
+
+        .. math:: \Bigl(\mathbb E \frac{u^2}{(u + \delta)^2}\Bigr)^{1/2}, \qquad u = |a z|, \quad a, z \sim N(0, 1) .
+
+        Args:
+            tiny: $\epsilon$ over $2 c s / \sqrt{hd}$.
+        """
+        delta = tiny / np.sqrt(self.shared + self.private)
+
+        def integrand(u: float) -> float:  # u has the density 2 K_0(u) / pi
+            return 2 / np.pi * special.k0(u) * (u / (u + delta)) ** 2
+
+        pieces = np.unique([0.0, delta, 1.0, 40.0])
+        return float(np.sqrt(sum(integrate.quad(integrand, *ends)[0] for ends in pairwise(pieces))))
+
+
+def entries(n: int, d: int, *, link: str = "softplus", noise: float = 0.3, strength: float = 1.0) -> Entries:
+    r"""The variances for n points in d dimensions.
+
+    Args:
+        link, noise: of the teacher.
+        strength: $\kappa = |a|^2/h$, 1 in NTK scaling and $1/h$ in mean-field scaling.
+    """
+    teacher, tanh = moments(link), moments("tanh")
+    square = teacher.null_loss(noise)
+    return Entries(
+        labels=SLOPE**2 * (teacher.slope**2 + d / n * square),
+        output=SLOPE**2 * strength * (SLOPE**2 + d / n * tanh.square),
+        private=SLOPE_VARIANCE * d / n * (square + strength * tanh.square),
+        weights=SLOPE**4 * strength,
+    )
+
+
+#: Cosine between the left singular vector of the update and a: that of a and sign(a) for Adam.
+TILT = {"GD": 1.0, "Adam": float(np.sqrt(2 / np.pi))}
+
+
+def effective_square(theta: float, d: int, *, overlap: float, tilt: float) -> float:
+    r"""Square of the norm of an independent rank-one update that has the outlier of $W - \theta\,u v^\top$.
+
+    W has independent standard normal entries.  With a unit vector $\hat a$ independent of W, c = $u \cdot \hat a$ and
+    $v = \alpha W^\top \hat a / \sqrt d + \sqrt{1 - \alpha^2}\,v_\perp$ the update takes back a part of W:
+
+    .. math:: \theta_e^2 = \tfrac12 \theta^2 - c\,\alpha \sqrt d\,\theta
+       + \theta \sqrt{\tfrac14 \theta^2 - c\,\alpha \sqrt d\,\theta + \alpha^2 d} .
+
+    Args:
+        theta: norm of the update.
+        overlap, tilt: $\alpha$ and c; with c = 1 the result is $\theta^2 - 2 \alpha \sqrt d\,\theta$.
+    """
+    along = overlap * np.sqrt(d)
+    return theta**2 / 2 - tilt * along * theta + theta * np.sqrt(theta**2 / 4 - tilt * along * theta + along**2)
+
+
+def spike_norm(h: int, d: int, *, overlap: float = 0.0, tilt: float = 1.0, gap: float = 1.0) -> float:
+    r"""Norm $\theta$ of the update at which $\lambda_1$ is `gap` times the edge of the bulk; gap 1 is the transition.
+
+    Raises:
+        ValueError: for an overlap or a tilt outside [0, 1] or a gap below one.
+    """
+    checks.within("[0, 1]", overlap=overlap, tilt=tilt)
+    checks.within("[1, inf)", gap=gap)
+    law = MarchenkoPastur(h, d)
+    wanted = rank_one.threshold(h, d) if gap == 1 else float(rank_one.strength(gap * law.edges[1], h, d))
+    high = wanted + 2 * overlap * np.sqrt(d)
+
+    def excess(theta: float) -> float:
+        return effective_square(theta, d, overlap=overlap, tilt=tilt) - wanted**2
+
+    return float(optimize.brentq(excess, wanted / 2, high + 1))
+
+
+def spike_rates(n: int, d: int, h: int, *, gap: float = 1.0, correlated: bool = True, **teacher) -> dict[str, float]:
+    r"""Predicted learning rate of the first spike by optimiser, in the reading of the document's code.
+
+    Args:
+        gap: as in :func:`spike_norm`.
+        correlated: whether to count that the update contains the weights; without, the transition of Baik, Ben Arous
+            and Péché for an independent update of the same norm.
+        teacher: link and noise of :func:`entries`.
+    """
+    found = entries(n, d, **teacher)
+    norms = {"GD": 2 * np.sqrt(found.shared / d), "Adam": found.signs * np.sqrt(h * d)}
+    rates = {}
+    for name, norm in norms.items():
+        overlap = found.overlap[name] if correlated else 0.0
+        rates[name] = float(spike_norm(h, d, overlap=overlap, tilt=TILT[name], gap=gap) / norm)
+    return rates
