@@ -17,14 +17,16 @@ VENDOR := book/_static/vendor/.installed
 INSTALL = $(BIN)/pip install --quiet --editable
 PYTEST  = $(BIN)/pytest --numprocesses=2 --dist=loadfile
 # Spelled out for both targets that run it: a recipe with a call of make inside is run by `make -n` too.
-COVERAGE = mkdir -p _build \
-  && COVERAGE_FILE=_build/coverage $(PYTEST) --cov=lib/shallow --cov-report= tests/unit tests/agreement tests/theory \
-  && $(BIN)/python tools/coverage_report.py _build/coverage
+COVERAGE = mkdir -p _build && $(PYTEST) --cov --cov-report=term:skip-covered tests/unit tests/agreement tests/theory
 
 # TORCH=cpu lets uv choose PyTorch's CPU build where pip would fetch the much larger CUDA one.
 ifdef TORCH
 INSTALL = $(BIN)/pip install --quiet uv==0.13.8 && $(BIN)/uv pip install --quiet --torch-backend=$(TORCH) --editable
 endif
+
+# Builds and tests are strict: a result that is not the ledger's is an error.  A reader in the lab sees both.
+book test coverage references browser interactive: export SHALLOW_STRICT := 1
+lab: export SHALLOW_STRICT := 0
 
 # What a chapter's numbers depend on besides its own cells.
 SOURCES := lib experiments records benchmarks book/claims pyproject.toml
@@ -52,8 +54,9 @@ $(ENV): pyproject.toml
 $(VENDOR): package.json tools/vendor.py | $(ENV)
 	@$(BIN)/python tools/vendor.py
 
-# Executed chapters are kept in _build/.jupyter_cache, which knows their cells but not the library: it is emptied
-# when the library, a record or a claim changes.  After a failed build the parsed pages go, so that no warning is lost.
+# Executed chapters are kept in _build/.jupyter_cache, which knows their cells but not the code behind them: it is
+# emptied when the library, an experiment, a record or a claim changes.  After a failed build the parsed pages go, so
+# that no warning is lost.
 book: $(ENV) $(VENDOR)  ## execute the chapters and render _build/html
 	@key=$$($(BIN)/python tools/fingerprint.py $(SOURCES)); \
 	if [ "$$key" != "$$(cat _build/executed 2>/dev/null || true)" ]; then \
@@ -74,7 +77,7 @@ coverage: $(ENV)  ## the unit, agreement and theory tests alone, and which lines
 	@$(COVERAGE)
 
 lab: .venv/.lab  ## open the chapters as notebooks in JupyterLab
-	@SHALLOW_LIVE=1 JUPYTER_CONFIG_PATH="$$PWD/.jupyter" $(BIN)/jupyter lab --notebook-dir="$$PWD" \
+	@JUPYTER_CONFIG_PATH="$$PWD/.jupyter" $(BIN)/jupyter lab --notebook-dir="$$PWD" \
 	  --LabApp.default_url=/lab/tree/book/index.md $(ARGS)
 
 records: $(ENV)  ## compute the recorded runs that are missing or stale, at full scale

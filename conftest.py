@@ -1,9 +1,12 @@
 """Let nbval test the chapters themselves: `pytest book/cyclic_labels.md` runs each cell and compares its outputs."""
 
+import os
 from unittest import mock
 
 import references
 from nbval.plugin import IPyNbCell, IPyNbFile
+
+os.environ["SHALLOW_STRICT"] = "1"  # for the kernels of chapters too
 
 
 class ChapterCell(IPyNbCell):

@@ -109,7 +109,7 @@ def execute(chapter: Path, *, update_ledger: bool = False) -> NotebookNode:
         resources={"metadata": {"path": str(chapter.parent)}},
         coalesce_streams=True,  # in how many pieces an output comes is a matter of time
     )
-    environment = os.environ | ({"SHALLOW_LEDGER": "update"} if update_ledger else {})
+    environment = os.environ | {"SHALLOW_STRICT": "1"} | ({"SHALLOW_LEDGER": "update"} if update_ledger else {})
     client.execute(env=environment)
     reference = nbformat.v4.new_notebook(metadata={"kernelspec": notebook.metadata.kernelspec})
     for number, cell in enumerate(code_cells(notebook)):

@@ -6,6 +6,7 @@ Jupyter Book executes one chapter after the other, and a chapter keeps one core 
 what it finds there; a chapter that fails here is executed again by the build, which reports the error.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -18,6 +19,7 @@ MYST = {"name": "myst_nb_md", "type": "plugin"}
 
 def main(folder: str, chapters: list[str]) -> None:
     """Put the chapters with their outputs into the cache in `folder`."""
+    os.environ["SHALLOW_STRICT"] = "1"
     cache = get_cache(folder)
     staged = [cache.add_nb_to_project(str(Path(chapter).resolve()), read_data=MYST) for chapter in chapters]
     found = load_executor("local-parallel", cache).run_and_cache(

@@ -1,10 +1,13 @@
 """Lighter pages, as an extension of Sphinx: what a browser has to fetch for a chapter, to about a third.
 
+The chapters that Sphinx executes itself are executed strictly, as `make book` does it: sliders need no kernel then.
+
 Three things make the pages of this book heavy, and none of them helps a reader: pictures in 32-bit colour, pictures
 fetched although nobody has scrolled to them, and marks around every name and comma of the code, which have the colour
 of plain text in both schemes.
 """
 
+import os
 import re
 from pathlib import Path
 
@@ -47,6 +50,7 @@ def _pictures(app, problem) -> None:
 
 def setup(app) -> dict:
     """Called by Sphinx."""
+    os.environ.setdefault("SHALLOW_STRICT", "1")
     app.connect("html-page-context", _page)
     app.connect("build-finished", _pictures)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

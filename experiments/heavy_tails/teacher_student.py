@@ -116,7 +116,7 @@ def train(
 
 def trained(drawn: Draw, rule: str, rate: float, *, steps: int = 10, normalise: bool = False) -> Student:
     """The student of a draw after full-batch steps of a rule; rate 0 leaves it as it is."""
-    return train(drawn, rule, rate=rate, steps=steps, normalise=normalise).student if rate else drawn.student
+    return train(drawn, rule, rate=rate, steps=steps, normalise=normalise).network if rate else drawn.student
 
 
 def after_one_step(drawn: Draw, rule: str, rates: Sequence[float]) -> list[Student]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from shallow.geometry.hidden_direction import aligned, cosines
+from experiments.hidden_structure.hidden_direction import aligned, cosines
 from shallow.mlp import Stack
 from shallow.train.ensemble import MODES
 

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 import xarray as xr
 
+from experiments.hidden_structure.hidden_direction import cosines
 from experiments.hidden_structure.polynomial_measures import directions, fits, trainable, weights
 from shallow import mlp
 from shallow.book.recipes import Agreement, Recipe, releases_gil
 from shallow.data import hidden_index
-from shallow.geometry.hidden_direction import cosines
 from shallow.mlp import Stack
 from shallow.stats import stream
 from shallow.train import ensemble
@@ -93,7 +93,43 @@ def initial(case: str, inputs: int, width: int, run: int) -> Stack:
     named = stream("hidden structure", case, "initial weights", width, run)
     rng = named if run else torch.Generator().manual_seed(NETWORK_SEED)
     start = mlp.default([rng], (inputs, width, 1))
-    return start if case == "given" else mlp.half_antisymmetric(start)
+    return start if case == "given" else half_antisymmetric(start)
+
+
+def half_antisymmetric(networks: Stack) -> Stack:
+    """The document's symmetric start: the second half of the first layer, weights and biases, is minus its first half.
+
+    The output layer stays as it is, so the output is not 0.
+    Raises ValueError when the first hidden layer has an odd width.
+    """
+    changed, half = _copied(networks)
+    for part in (changed.weights[0], changed.biases[0]):
+        part[:, half:] = -part[:, :half]
+    return changed
+
+
+def paired(networks: Stack) -> Stack:
+    """Equal units in pairs with opposite output weights, and no output bias, so that f = 0; one hidden layer only.
+
+    The second half of the units takes over the first.  Raises ValueError for other depths and odd widths.
+    """
+    if len(networks.widths) != 3:
+        raise ValueError(f"networks must have one hidden layer, got widths {networks.widths}")
+    changed, half = _copied(networks)
+    for part in (changed.weights[0], changed.biases[0]):
+        part[:, half:] = part[:, :half]
+    output, offset = changed.weights[1], changed.biases[1]
+    output[..., half:] = -output[..., :half]
+    offset[:] = 0
+    return changed
+
+
+def _copied(networks: Stack) -> tuple[Stack, int]:
+    """A copy to be changed, and half the width of its first hidden layer."""
+    half, odd = divmod(networks.widths[1], 2)
+    if odd:
+        raise ValueError(f"networks must have a first hidden layer of even width, got widths {networks.widths}")
+    return Stack(networks.parameters.copy(), networks.widths), half
 
 
 def chosen(case: str, degree: int, width: int | None, rate: float | None, decay: float | None) -> Setting:

@@ -21,12 +21,21 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
+from experiments.hidden_structure.hidden_direction import aligned, cosines, push
 from experiments.hidden_structure.polynomial_measures import directions
-from experiments.hidden_structure.polynomials import BATCH, COMMON, EPOCHS, PATIENCE, Problem, problem
+from experiments.hidden_structure.polynomials import (
+    BATCH,
+    COMMON,
+    EPOCHS,
+    PATIENCE,
+    Problem,
+    half_antisymmetric,
+    paired,
+    problem,
+)
 from shallow import checks, mlp
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import hidden_index
-from shallow.geometry.hidden_direction import aligned, cosines, push
 from shallow.kernels import layered
 from shallow.kernels.ridge import solve
 from shallow.mlp import Network
@@ -231,7 +240,7 @@ def regular(
     y = noisy(task, run, noise)
     rng = stream("hidden structure", "ingredients", "initial weights", run)
     drawn = mlp.default([rng], (task.x.shape[1], COMMON.width, 1))
-    network = {"half-antisymmetric": mlp.half_antisymmetric, "paired": mlp.paired, "default": lambda n: n}[start](drawn)
+    network = {"half-antisymmetric": half_antisymmetric, "paired": paired, "default": lambda n: n}[start](drawn)
     norm = np.median(np.linalg.norm(network.weights[0][0], axis=1))
     fit = ensemble.train(
         network, task.x[rows["train"]], y[rows["train"]], loss="absolute", optimiser="adadelta",

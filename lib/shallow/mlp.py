@@ -150,42 +150,6 @@ def uniform(rng: np.random.Generator | torch.Generator, size: int, bound: float)
     return rng.uniform(-bound, bound, size)
 
 
-def half_antisymmetric(networks: Stack) -> Stack:
-    """The document's symmetric start: the second half of the first layer, weights and biases, is minus its first half.
-
-    The output layer stays as it is, so the output is not 0.
-    Raises ValueError when the first hidden layer has an odd width.
-    """
-    changed, half = _copied(networks)
-    for part in (changed.weights[0], changed.biases[0]):
-        part[:, half:] = -part[:, :half]
-    return changed
-
-
-def paired(networks: Stack) -> Stack:
-    """Equal units in pairs with opposite output weights, and no output bias, so that f = 0; one hidden layer only.
-
-    The second half of the units takes over the first.  Raises ValueError for other depths and odd widths.
-    """
-    if len(networks.widths) != 3:
-        raise ValueError(f"networks must have one hidden layer, got widths {networks.widths}")
-    changed, half = _copied(networks)
-    for part in (changed.weights[0], changed.biases[0]):
-        part[:, half:] = part[:, :half]
-    output, offset = changed.weights[1], changed.biases[1]
-    output[..., half:] = -output[..., :half]
-    offset[:] = 0
-    return changed
-
-
-def _copied(networks: Stack) -> tuple[Stack, int]:
-    """A copy to be changed, and half the width of its first hidden layer."""
-    half, odd = divmod(networks.widths[1], 2)
-    if odd:
-        raise ValueError(f"networks must have a first hidden layer of even width, got widths {networks.widths}")
-    return Stack(networks.parameters.copy(), networks.widths), half
-
-
 def _checked_widths(widths: Sequence[int]) -> tuple[int, ...]:
     checks.numbers(widths=widths)
     whole = all(isinstance(m, int | np.integer) and m > 0 for m in widths)

@@ -62,7 +62,14 @@ class TwoLayer:
 
 
 def default(rng: np.random.Generator, width: int, inputs: int = 1) -> TwoLayer:
-    r"""PyTorch's default: $w, b \sim U(-1, 1)/\sqrt d$, $v \sim U(-1, 1)/\sqrt m$, drawn in the order w, b, v."""
+    r"""PyTorch's default: $w, b \sim U(-1, 1)/\sqrt d$, $v \sim U(-1, 1)/\sqrt m$, drawn in the order w, b, v.
+
+    >>> network = default(np.random.default_rng(0), 100)
+    >>> network
+    TwoLayer(W=float64[100,1], b=float64[100], v=float64[100])
+    >>> network.forward([-0.5, 0.0, 0.5]).round(3)
+    array([0.333, 0.435, 0.478])
+    """
     checks.integers(1, width=width, inputs=inputs)
     w, b, v = (rng.uniform(-1, 1, shape) for shape in ((width, inputs), width, width))
     return TwoLayer(w / np.sqrt(inputs), b / np.sqrt(inputs), v / np.sqrt(width))

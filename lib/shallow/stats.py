@@ -1,4 +1,4 @@
-"""Intervals for what the chapters measure: thin over scipy.stats, always 95 % and always with named random streams."""
+"""Intervals for what is measured: thin over scipy.stats, always 95 % and always with named random streams."""
 
 from __future__ import annotations
 

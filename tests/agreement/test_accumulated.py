@@ -1,4 +1,4 @@
-"""Accumulated gradients against one backward pass, Adam against its formulas, interrupted runs against whole ones."""
+"""Accumulated gradients against one backward pass, and Adam against its formulas."""
 
 import itertools
 
@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from shallow import deep, stats
 from shallow.train import accumulated
+from shallow.train.run import Diverged
 
 IMAGES, CLASSES = 13, 3
 
@@ -116,43 +117,25 @@ def test_measures_are_taken_after_the_given_steps():
     assert torch.equal(parameters(network), before)  # the initial network is not changed
     run = accumulated.train(x.numpy(), y.numpy(), network, steps=3, records=[0, 1, 3], micro_batch=5)
     expected = [network, runs[0].network, runs[2].network]
-    assert run.records.tolist() == [0, 1, 3] and len(run.measures) == 3
-    for found, state in zip(run.measures, expected, strict=True):
+    assert run.steps.tolist() == [0, 1, 3] and len(run.values) == 3
+    for found, state in zip(run.values, expected, strict=True):
         matrices = deep.weight_matrices(state)
         assert found.keys() == matrices.keys()
         assert all(np.array_equal(found[name], matrices[name]) for name in matrices)
     assert np.array_equal(run.loss, runs[2].loss)
 
 
-class Interruption(Exception):
-    pass
+def test_divergence_is_told_with_its_step():
+    network, x, y = draw()
+    with pytest.raises(Diverged) as caught:
+        accumulated.train(x.numpy(), y.numpy(), network, step=1e200, steps=10)
+    assert caught.value.epoch >= 1
 
 
-@pytest.mark.parametrize("batch_norm", [True, False])
-@pytest.mark.parametrize("stop", [1, 2, 4])
-def test_an_interrupted_run_ends_in_the_same_bits(tmp_path, stop, batch_norm):
-    network, x, y = draw(batch_norm, torch.float32)
-    calls, stops = [], [stop]
-
-    def measure(net):
-        calls.append(len(calls))
-        if calls[-1] in stops:
-            raise Interruption
-        return {"values": deep.singular_values(net)["layer 3"], "number": np.array(2.0)}
-
-    options = dict(steps=5, records=[0, 1, 2, 3, 4, 5], micro_batch=5, measure=measure)
-    path = tmp_path / "run.pt"
-    with pytest.raises(Interruption):
-        accumulated.train(x.numpy(), y.numpy(), network, checkpoint=path, **options)
-    taken = len(calls)
-    assert path.exists() == (stop > 1) and len(list(tmp_path.iterdir())) == (stop > 1)
-    stops.clear()
-    resumed = accumulated.train(x.numpy(), y.numpy(), network, checkpoint=path, **options)
-    assert len(calls) - taken == (6 if stop == 1 else 6 - stop)  # what was finished is not done again
-    whole = accumulated.train(x.numpy(), y.numpy(), network, **options)
-    assert torch.equal(parameters(resumed.network), parameters(whole.network))
-    assert np.array_equal(resumed.loss, whole.loss)
-    for found, expected in zip(resumed.measures, whole.measures, strict=True):
-        assert np.array_equal(found["values"], expected["values"]) and found["number"].shape == ()
-    finished = accumulated.train(x.numpy(), y.numpy(), network, checkpoint=path, **options)
-    assert torch.equal(parameters(finished.network), parameters(whole.network))
+def test_networks_with_buffers_and_images_of_whole_numbers_are_refused():
+    network, x, y = draw()
+    running = torch.nn.Sequential(torch.nn.BatchNorm2d(2), torch.nn.Flatten(), torch.nn.Linear(128, 3))
+    fine = {"x": x.numpy(), "y": y.numpy(), "network": network}
+    for name, wrong in (("network", running), ("x", fine["x"].astype(int)), ("y", -fine["y"]), ("y", fine["y"] / 1)):
+        with pytest.raises(ValueError, match=f"^{name} must"):
+            accumulated.train(**fine | {name: wrong})

@@ -10,9 +10,8 @@ from agreement.authors.streams import Recorded
 from scipy.spatial.distance import cdist
 from sklearn.svm import LinearSVR
 
-from shallow import mlp
+from experiments.hidden_structure import hidden_direction, polynomials
 from shallow.data import hidden_index
-from shallow.geometry import hidden_direction
 from shallow.kernels import layered, machines
 from shallow.mlp import Stack
 from shallow.train import ensemble
@@ -140,8 +139,8 @@ def test_the_library_computes_what_the_program_computed(key):
 def test_the_start_is_antisymmetric_in_its_first_layer_only():
     """So its output is not zero, as it is where pairs of equal units have opposite output weights."""
     x = PROGRAM["x_train"]
-    np.testing.assert_array_equal(mlp.half_antisymmetric(START).parameters, START.parameters)
-    paired = mlp.paired(START)
+    np.testing.assert_array_equal(polynomials.half_antisymmetric(START).parameters, START.parameters)
+    paired = polynomials.paired(START)
     assert np.abs(START.forward(x)).max() > 0.02 and np.abs(paired.forward(x)).max() < 1e-15
     assert difference(paired.parameters, START.parameters) > 0.5
 

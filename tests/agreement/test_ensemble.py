@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.hidden_structure import polynomials
 from shallow import mlp
 from shallow.mlp import Stack
 from shallow.stats import stream
@@ -312,10 +313,10 @@ def test_weights_are_views_and_a_stack_comes_back_from_its_networks():
 def test_half_antisymmetric_and_paired_starts():
     """The first has an output that is not 0, the second has none."""
     networks, x = start(4, (5, 12, 1)), problem(20)[0]
-    half = mlp.half_antisymmetric(networks)
+    half = polynomials.half_antisymmetric(networks)
     np.testing.assert_array_equal(half.weights[0][:, 6:], -networks.weights[0][:, :6])
     np.testing.assert_array_equal(half.biases[0][:, 6:], -networks.biases[0][:, :6])
     np.testing.assert_array_equal(half.weights[1], networks.weights[1])
     assert np.abs(half.forward(x)).max() > 0.1
-    np.testing.assert_allclose(mlp.paired(networks).forward(x), 0, atol=1e-15)
-    assert np.abs(mlp.paired(networks).weights[1]).min() > 0
+    np.testing.assert_allclose(polynomials.paired(networks).forward(x), 0, atol=1e-15)
+    assert np.abs(polynomials.paired(networks).weights[1]).min() > 0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from shallow import nets
 from shallow.data import single_index
 from shallow.stats import stream
-from shallow.train import first_layer, first_step
+from shallow.train import first_layer
 from shallow.train.first_layer import GD, Adam
 
 RULES = {"GD": GD(), "Adam": Adam(), "uncorrected": Adam(corrected=False), "coarse": Adam(True, 0.8, 0.95, 1e-3)}
@@ -169,8 +169,8 @@ def test_single_precision_follows_double_precision(rule, device):
         first_layer.train(x, y, in_type(student, dtype), RULES[rule], rate=0.1, steps=10, dtype=dtype, device=device)
         for dtype in (torch.float32, torch.float64)
     )
-    assert single.student.W.dtype == np.float32 and double.student.W.dtype == np.float64
-    difference = np.abs(single.student.W - double.student.W)
+    assert single.network.W.dtype == np.float32 and double.network.W.dtype == np.float64
+    difference = np.abs(single.network.W - double.network.W)
     assert np.median(difference) < 1e-6 and single.loss == pytest.approx(double.loss, rel=1e-5)
 
 
@@ -179,11 +179,11 @@ def test_one_gradient_serves_all_first_steps(dtype):
     x, y, student = problem()
     student = in_type(student, dtype)
     rules, rates = list(RULES.values()), (0.01, 1.0, 100.0)
-    found = list(first_step.students(x, y, student, rules, rates, dtype=dtype, factor=0.5))
+    found = list(first_layer.students(x, y, student, rules, rates, dtype=dtype, factor=0.5))
     assert [(rule, rate) for rule, rate, _ in found] == [(rule, rate) for rule in rules for rate in rates]
     for rule, rate, moved in found:
         run = first_layer.train(x, y, student, rule, rate=rate, steps=1, dtype=dtype, factor=0.5)
-        assert (moved.W == run.student.W).all() and moved.scale == student.scale
+        assert (moved.W == run.network.W).all() and moved.scale == student.scale
     assert (student.W == in_type(problem()[2], dtype).W).all()
 
 
@@ -191,7 +191,7 @@ def test_records_losses_and_measures():
     x, y, student = problem()
     run = first_layer.train(x, y, student, GD(), rate=1.0, steps=6, dtype=torch.float64)
     assert list(run.steps) == [0, 6] and (run.values[0].W == student.W).all()
-    assert (run.values[1].W == run.student.W).all()
+    assert (run.values[1].W == run.network.W).all()
     measured = first_layer.train(
         x, y, student, GD(), rate=1.0, steps=6, records=[0, 2, 3], dtype=torch.float64,
         measure=lambda now: np.mean((now.forward(x) - y) ** 2),
@@ -199,55 +199,6 @@ def test_records_losses_and_measures():
     assert measured.values == pytest.approx(list(run.loss[[0, 2, 3]]), rel=1e-12) and run.loss.shape == (6,)
     nothing = first_layer.train(x, y, student, Adam(), rate=1.0, steps=0, dtype=torch.float64)
     assert list(nothing.steps) == [0] and nothing.loss.shape == (0,)
-
-
-class Killed(Exception):
-    pass
-
-
-@pytest.mark.parametrize("death", [1, 4, 5, 9, 12])
-@pytest.mark.parametrize("rule", ["GD", "Adam"])
-def test_a_killed_run_ends_with_the_same_bits(tmp_path, rule, death):
-    """Killed while it measures at a step, after one or no checkpoint; measured values are neither lost nor doubled."""
-    x, y, student = problem(n=64, d=20, h=30)
-    student, calls = in_type(student, torch.float32), []
-
-    def measure(now):
-        calls.append(now)
-        if len(calls) == death + 1:
-            raise Killed
-        return now
-
-    options = dict(rate=0.5, steps=12, decay=0.95, normalise="before", records=range(13), interval=4)
-    whole = first_layer.train(x, y, student, RULES[rule], **options)
-    options |= {"checkpoint": tmp_path / "run.pt", "measure": measure}
-    with pytest.raises(Killed):
-        first_layer.train(x, y, student, RULES[rule], **options)
-    assert (tmp_path / "run.pt").exists() == (death > 4)
-    resumed = first_layer.train(x, y, student, RULES[rule], **options)
-    assert len(calls) == 13 + 1 + (death - 4 * ((death - 1) // 4) - 1 if death > 4 else death)
-    assert (resumed.loss == whole.loss).all() and len(resumed.values) == 13
-    for found, expected in zip(resumed.values, whole.values, strict=True):
-        assert (found.W == expected.W).all()
-    again = first_layer.train(x, y, student, RULES[rule], **options)
-    assert (again.student.W == whole.student.W).all() and (again.loss == whole.loss).all()
-    assert [path.name for path in tmp_path.iterdir()] == ["run.pt"]
-
-
-def test_a_checkpoint_of_another_run_is_refused(tmp_path):
-    x, y, student = problem()
-    options = dict(rate=0.5, steps=3, checkpoint=tmp_path / "run.pt", dtype=torch.float64)
-    first_layer.train(x, y, student, GD(), **options)
-    elsewhere = problem(seed=1)[2]
-    for other in ((x + 1, y, student), (x, 2 * y, student), (x, y, elsewhere)):
-        with pytest.raises(ValueError, match="^checkpoint must"):
-            first_layer.train(*other, GD(), **options)
-    with pytest.raises(ValueError, match="^checkpoint must"):
-        first_layer.train(x, y, student, Adam(), **options)
-    changes = {"rate": 0.6, "steps": 4, "decay": 0.5, "factor": 0.5, "normalise": "after", "records": [1]}
-    for name, value in changes.items():
-        with pytest.raises(ValueError, match="^checkpoint must"):
-            first_layer.train(x, y, student, GD(), **options | {name: value})
 
 
 def test_weights_and_gradients_may_be_changed_between_steps():

@@ -1,7 +1,6 @@
 """The fused mini-batch trainer against automatic differentiation, one batch at a time in float64."""
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -76,33 +75,3 @@ def test_batches_run_through_whole_epochs_however_they_are_taken():
     assert not np.array_equal(epochs[0], epochs[1])
     parts = minibatch.Batches(10, 4, stream("epochs"))
     np.testing.assert_array_equal(np.concatenate([parts.take(k) for k in (1, 4, 3, 7)]), whole)
-
-
-class Interrupted(Exception):
-    """Stands for a killed process."""
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path, dtype):
-    sample, network = problem(50, 3, 100, scale=0.1)
-    options = {"rate": 0.01, "steps": 20_000, "decay": 0.9, "every": 3000, "dtype": dtype}
-    records = [0, 7000, 12_345, 20_000]
-    whole = minibatch.train(*sample, network, rng=stream("b"), records=records, **options)
-    seen = []
-
-    def measure(found: TwoLayer) -> TwoLayer:
-        seen.append(found)
-        if len(seen) == 3:
-            raise Interrupted
-        return found
-
-    kept = {"records": records, "checkpoint": tmp_path / "run", "interval": 1500}
-    with pytest.raises(Interrupted):
-        minibatch.train(*sample, network, rng=stream("b"), measure=measure, **kept, **options)
-    again = minibatch.train(*sample, network, rng=stream("b"), measure=measure, **kept, **options)
-    assert len(seen) == 5  # two before the interruption, the one that failed, and the two last: none twice
-    for found, wanted in zip([*again.values, again.network], [*whole.values, whole.network], strict=True):
-        np.testing.assert_array_equal(found.W, wanted.W)
-        np.testing.assert_array_equal(found.v, wanted.v)
-    with pytest.raises(ValueError, match="checkpoint must belong to the same"):
-        minibatch.train(*sample, network, rng=stream("c"), **kept, **options)

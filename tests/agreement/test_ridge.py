@@ -81,7 +81,8 @@ def test_evaluation_in_single_precision_is_close():
 @pytest.mark.parametrize("shape", [(30, 12), (12, 30)])
 def test_the_path_of_a_kernel_is_ridge_on_its_features(shape):
     """And the errors of leaving one out are those of refits."""
-    (Z, y), new, penalties = features(*shape), np.random.default_rng(2).normal(size=(7, shape[1])), np.array([0.1, 1, 50])
+    (Z, y), penalties = features(*shape), np.array([0.1, 1, 50])
+    new = np.random.default_rng(2).normal(size=(7, shape[1]))
     kernel, n = Z @ Z.T, len(Z)
     path = ridge.RidgePath(kernel, y)
     for k, penalty in enumerate(penalties):

@@ -1,6 +1,5 @@
 """The comparison of chapters with their references bites: each way in which it could be fooled is tried."""
 
-import json
 import os
 import re
 import shutil
@@ -77,14 +76,6 @@ def test_faithful_reference_passes(book):
     assert run(book)[0] == GREEN
 
 
-def test_reference_is_readable(executed):
-    cells = json.loads(executed)["cells"]
-    outputs = json.dumps([cell["outputs"] for cell in cells])
-    assert "mean 0.42" in outputs and "width 512" in outputs
-    assert not any(noise in outputs for noise in ("image/png", "widget", "progress", "cost"))
-    assert [cell["id"] for cell in cells] == [f"cell-{number}" for number in range(len(CELLS))]
-
-
 @pytest.mark.parametrize(
     ("cell", "old", "new"),
     [
@@ -107,14 +98,6 @@ def test_last_digit_may_be_rounded_elsewhere(book):
     assert run(book)[0] == GREEN
 
 
-def test_lost_output_fails(book):
-    path = book / "tests" / "reference" / "tiny.ipynb"
-    notebook = nbformat.read(path, as_version=4)
-    notebook.cells[0].outputs = []
-    nbformat.write(notebook, path)
-    assert run(book)[0] == ["FAILED", *GREEN[1:]]
-
-
 @pytest.mark.parametrize(
     ("cells", "says"),
     [
@@ -130,25 +113,11 @@ def test_stale_reference_is_an_error(book, cells, says):
     assert outcomes == [] and says in printed and "make references" in printed
 
 
-def test_missing_reference_is_an_error(book):
-    (book / "tests" / "reference" / "tiny.ipynb").unlink()
-    outcomes, printed = run(book)
-    assert outcomes == [] and "has no expected outputs" in printed
-
-
 def test_unexecuted_reference_is_an_error(book):
     """Plain nbval would pass it and compare nothing."""
     tamper(book, '"execution_count": 3', '"execution_count": null')
     outcomes, printed = run(book)
     assert outcomes == [] and "was never executed" in printed
-
-
-def test_stale_chapter_does_not_stop_the_others(book):
-    write_chapter(book / "book" / "other.md", ["print(1)"])
-    command = [sys.executable, "-m", "pytest", "--color=no", "-p", "no:cacheprovider", "-v", "book"]
-    done = subprocess.run(command, cwd=book, capture_output=True, encoding="utf-8")
-    assert done.returncode != 0
-    assert "other.md has no expected outputs" in done.stdout and done.stdout.count("PASSED") == len(CELLS)
 
 
 def test_plain_pages_are_not_executed(tmp_path):

@@ -1,12 +1,11 @@
 """Axe finds nothing that is a serious hindrance on any page."""
 
-import importlib.util
 import json
 import tarfile
-from pathlib import Path
 
 import pytest
 import references
+import vendor
 
 NPM = references.ROOT / "_build" / "npm"
 # What axe calls these is a hindrance for somebody: nothing of it may be on a page.
@@ -27,14 +26,11 @@ def axe(available) -> str:
     wanted = json.loads((references.ROOT / "package.json").read_text(encoding="utf-8"))["testing"]["axe-core"]
     source = NPM / f"axe-{wanted['version']}.js"
     if not source.exists():
-        spec = importlib.util.spec_from_file_location("vendor", references.ROOT / "tools" / "vendor.py")
-        vendor = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(vendor)
         NPM.mkdir(parents=True, exist_ok=True)
         archive = vendor.fetch("axe-core", wanted["version"], wanted["integrity"], NPM)
         with tarfile.open(archive) as tar:
             source.write_bytes(tar.extractfile("package/axe.min.js").read())
-        Path(archive).unlink()
+        archive.unlink()
     return source.read_text(encoding="utf-8")
 
 

@@ -1,6 +1,5 @@
 """The site as a whole: every internal link leads somewhere, and pages are light."""
 
-import re
 from html.parser import HTMLParser
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -70,13 +69,3 @@ def test_pictures_are_fetched_when_they_are_scrolled_to(page, site):
     assert page.evaluate(FETCHED) > before
     shape = last.evaluate("element => element.naturalWidth / element.naturalHeight")
     assert place["width"] / place["height"] == pytest.approx(shape, rel=0.02)
-
-
-def test_marks_that_are_left_out_of_the_code_have_no_colour(available):
-    """`tools/light_pages.py` drops them because they look like plain text, in both schemes."""
-    rules = (SITE / "_static" / "pygments.css").read_text(encoding="utf-8")
-    for scheme in ("light", "dark"):
-        rule = rf'data-theme="{scheme}"\] \.highlight( \.\w+)? \{{[^}}]*?(?<!-)color: (#\w+)'
-        colours = dict(re.findall(rule, rules))
-        assert len(set(colours.values())) > 3
-        assert {colours[mark] for mark in ("", " .n", " .nn", " .p", " .w")} == {colours[""]}

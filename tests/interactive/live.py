@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,9 +55,15 @@ class Kernel:
         return kept
 
 
-def code_numbers(notebook: NotebookNode) -> list[int]:
-    """Positions of the code cells that are not empty."""
-    return [k for k, cell in enumerate(notebook.cells) if cell.cell_type == "code" and cell.source.strip()]
+def sections(notebook: NotebookNode) -> list[list[int]]:
+    """Positions of the code cells above the first heading, and below each further one, where there are any."""
+    found: list[list[int]] = [[]]
+    for k, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown" and re.search(r"^#{2,4} ", cell.source, re.MULTILINE):
+            found.append([])
+        if cell.cell_type == "code" and cell.source.strip():
+            found[-1].append(k)
+    return [numbers for numbers in found if numbers]
 
 
 def bound(source: str) -> set[str]:
@@ -67,10 +74,10 @@ def bound(source: str) -> set[str]:
 
 @contextmanager
 def kernel(notebook: NotebookNode, folder: Path = references.BOOK) -> Iterator[Kernel]:
-    """A kernel in `folder`, as `make lab` starts it: sliders draw live."""
+    """A kernel in `folder`, as a reader has it: sliders draw live, and another result stands beside the ledger's."""
     client = NotebookClient(
         notebook, timeout=references.TIMEOUT, kernel_name="python3", coalesce_streams=True,
         resources={"metadata": {"path": str(folder)}},
     )  # fmt: skip
-    with client.setup_kernel(env=os.environ | {"SHALLOW_LIVE": "1"}):
+    with client.setup_kernel(env=os.environ | {"SHALLOW_STRICT": "0"}):
         yield Kernel(client)

@@ -78,7 +78,6 @@ RECORDS = {
     "planted/chaotic": Recipe(
         chaotic, {"seed": SEEDS}, {}, "Chaotic cells", agreement=Agreement(elsewhere=None), start="planted/slow"
     ),
-    "planted/loose": Recipe(chaotic, {"seed": SEEDS}, {}, "Rounding errors", agreement=Agreement(absolute=100.0)),
     "planted/placed": Recipe(placed, {"seed": SEEDS[:2]}, {}, "Cells with a device"),
     "planted/walk": Recipe(walk, {"seed": SEEDS[:4]}, {}, "Long cells", shortened={"records": (1,)}),
     "planted/pairs": Recipe(slow, {"seed": SEEDS[:4], "seconds": [0.0, 0.01]}, {}, "Two axes"),

@@ -1,10 +1,10 @@
-"""Laws of receptive fields: noise levels, uniform centres, losses at the start, and the flow of biases and weights."""
+"""Laws of receptive fields: noise levels, uniform centres, and losses at the start."""
 
 import numpy as np
 import pytest
 from scipy.special import erf
 
-from experiments.localization import gaussian_flow, populations, starting_loss
+from experiments.localization import populations, starting_loss
 from shallow import stats
 from shallow.data import nlgp
 from shallow.receptive import fields
@@ -14,14 +14,6 @@ PIXELS = 40
 
 def classes(gain, normalisation="unit"):
     return [nlgp.Process(PIXELS, xi, gain, normalisation) for xi in (2.0, 1.0)]
-
-
-def covariances(gain=0.0):
-    return [nlgp.circulant(process.covariance) for process in classes(gain)]
-
-
-def weights(rng, neurons):
-    return rng.standard_normal((neurons, PIXELS)) * (2 / (PIXELS + neurons)) ** 0.5
 
 
 # Noise.
@@ -84,36 +76,3 @@ def test_average_over_the_weights(activation, neurons, gain, normalisation):
     if activation == "relu" and neurons > 1:
         cross = (1 - 1 / neurons) / (8 * np.pi) * variance * (norms[0].mean() + norms[1].mean())
         assert found.loss - cross != pytest.approx(slow, abs=4 * error)
-
-
-def test_mean_norm_of_gaussian_data():
-    """The leading order, and the exact value for independent pixels, that of the chi distribution."""
-    spectrum = classes(0.0)[0].spectrum
-
-    def mean_norm(eigenvalues):  # from the term of the loss that is linear in it
-        K, n = 1, eigenvalues.sum()
-        loss = starting_loss.averaged_gaussian("relu", eigenvalues, eigenvalues, neurons=K, variance=1.0)
-        return (1 + n - 4 * loss) * (np.pi / 2) ** 0.5
-
-    assert mean_norm(np.ones(2)) == pytest.approx((np.pi / 2) ** 0.5, abs=1e-9)
-    assert mean_norm(np.array([3.0])) == pytest.approx((6 / np.pi) ** 0.5, abs=1e-9)
-    shrunk = mean_norm(spectrum) / PIXELS**0.5
-    assert shrunk == pytest.approx(1 - (spectrum**2).sum() / (4 * PIXELS**2), abs=1e-3) and shrunk < 0.99
-
-
-# The flow.
-
-
-def test_biases_move_first_and_by_the_variances():
-    """From zero the weights rest; a bias becomes negative where the slow class has more variance, and is not free."""
-    rng = stats.stream("test first signs")
-    W, sigma = weights(rng, 200), covariances()
-    start = gaussian_flow.velocity(W, np.zeros(200), *sigma)
-    signs = gaussian_flow.first_signs(W, *sigma)
-    assert not start.W.any() and (np.sign(start.b) == signs).all() and 0.2 < (signs > 0).mean() < 0.8
-    assert (gaussian_flow.first_signs(W, *sigma[::-1]) == -signs).all()
-    end = gaussian_flow.integrate(W, np.zeros(200), *sigma, [100 * 200.0])
-    assert (np.sign(end.b[-1]) == signs).all()
-    low = fields.mean_frequency(end.W[-1]) < PIXELS / 4
-    assert low[signs < 0].mean() > 0.95 and low[signs > 0].mean() < 0.05  # specialised; at the start they are not
-    assert (fields.mean_frequency(W) < PIXELS / 4)[signs < 0].mean() < 0.9

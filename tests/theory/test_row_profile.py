@@ -35,12 +35,6 @@ def test_random_matrix_follows_the_profile_of_its_rows(spread):
     assert fitted_distance(values, H, D) > 0.03  # one variance for all rows
 
 
-def test_measured_row_norms_are_as_good_as_the_true_variances():
-    rng = np.random.default_rng(1)
-    W = np.exp(0.5 * rng.standard_normal((H, 1))) * rng.standard_normal((H, D))
-    assert RowProfile((W**2).mean(axis=1), D).distance(esd.eigenvalues(W)) < 0.02
-
-
 @pytest.mark.parametrize("spread", [0.0, 1.0])
 @pytest.mark.parametrize("scale", [1.0, 1e-4])
 def test_planted_spread_is_found(spread, scale):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from experiments.heavy_tails import shapes
 from shallow.spectra import esd, rank_one, tails
-from shallow.spectra.marchenko_pastur import MarchenkoPastur
 
 H, D = 600, 400
 
@@ -89,14 +89,10 @@ def test_unchanged_looks_at_99_percent_of_the_eigenvalues():
         values[place] *= factor
         assert shapes.shape(values, H, D, initial=initial).unchanged is unchanged
     assert shapes.change(1.02 * initial, initial) == pytest.approx(0.02)
-    with pytest.raises(ValueError, match="initial"):
-        _ = shapes.shape(initial, H, D).unchanged
 
 
 def bumps(*parts: tuple[float, float, int]) -> np.ndarray:
     """Normal quantiles with the given centres, deviations and numbers: as regular as eigenvalues."""
-    from scipy.stats import norm
-
     return np.concatenate([centre + width * norm.ppf((np.arange(n) + 0.5) / n) for centre, width, n in parts])
 
 
@@ -123,9 +119,6 @@ def test_modes_are_counted_by_valley_and_mass(parts, bimodal, scale):
     assert len(found.places) == len(found.masses) and min(found.masses) >= 0.05
 
 
-def test_spectrum_with_two_groups_is_bimodal_and_its_parts_are_not():
-    law = MarchenkoPastur(1500, 1000)
-    lower = law.quantile((np.arange(700) + 0.5) / 700)
-    both = np.append(lower, 1e4 * law.quantile((np.arange(300) + 0.5) / 300))
-    assert shapes.modes(np.log10(both)).bimodal
-    assert not shapes.modes(np.log10(lower)).bimodal
+def test_median_distance_ignores_the_scale_and_sees_the_shape():
+    values = np.linspace(1, 5, 101)
+    assert shapes.median_distance(8 * values, values) == 0 and shapes.median_distance(values**3, values) > 0.2

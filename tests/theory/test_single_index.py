@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from experiments.heavy_tails import first_update
 from shallow import nets
 from shallow.data import single_index
 from shallow.stats import stream
-from shallow.train import first_step
+from shallow.train import first_layer
 from shallow.train.first_layer import GD, Adam
 
 
@@ -56,11 +57,11 @@ def test_size_of_the_first_gradient(scaling, link):
     for seed in range(3):
         teacher = single_index.random_teacher(stream("norm", seed, "teacher"), d, link=link)
         data, student = single_index.split(teacher, n, seed=seed).train, scaling(stream("norm", seed), h, d)
-        (gradient,) = first_step.directions(*data, student, [GD()], factor=0.5, dtype=torch.float64).values()
+        (gradient,) = first_layer.directions(*data, student, [GD()], factor=0.5, dtype=torch.float64).values()
         found = np.linalg.norm(gradient, 2)
-        ratios.append(found / first_step.gradient_norm(student, of_link, n, noise=0.3, factor=0.5))
-        twins.append(found / first_step.gradient_norm(student, of_link, 10**9, noise=0.3, factor=0.5))
-        twins.append(found / first_step.gradient_norm(student, of_link, n, noise=0.3))
+        ratios.append(found / first_update.gradient_norm(student, of_link, n, noise=0.3, factor=0.5))
+        twins.append(found / first_update.gradient_norm(student, of_link, 10**9, noise=0.3, factor=0.5))
+        twins.append(found / first_update.gradient_norm(student, of_link, n, noise=0.3))
     assert np.mean(ratios) == pytest.approx(1, abs=0.05)
     assert all(abs(twin - 1) > 0.1 for twin in twins)
 
@@ -70,7 +71,7 @@ def test_first_step_of_adam_is_the_sign_of_the_gradient():
     x, y = single_index.split(teacher, 200, seed=0, dtype=np.float64).train
     student = nets.ntk(stream("sign"), 150, 100)
     plain, corrected, literal = GD(), Adam(), Adam(corrected=False)
-    found = first_step.directions(x, y, student, [plain, corrected, literal], dtype=torch.float64)
+    found = first_layer.directions(x, y, student, [plain, corrected, literal], dtype=torch.float64)
     for rule, size in ((corrected, 1.0), (literal, np.sqrt(10))):
         assert (np.sign(found[rule]) == np.sign(found[plain])).all()
         assert np.median(np.abs(found[rule])) == pytest.approx(size, rel=1e-3)

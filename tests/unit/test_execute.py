@@ -1,5 +1,6 @@
 """Chapters executed in parallel before the build: each once, with its outputs in the cache that the build reads."""
 
+import os
 import subprocess
 import sys
 
@@ -15,18 +16,20 @@ kernelspec: {{display_name: Python 3, language: python, name: python3}}
 {code}
 ```
 """
+STRICT = "import os; print('strict:', os.environ['SHALLOW_STRICT'])"
 
 
 def test_chapters_are_executed_once_and_kept(tmp_path):
     """A good chapter is kept with its output, one that raises is not, and a second call repeats that one only."""
     chapters = []
-    for name, code in (("sum", "print(19 + 23)"), ("difference", "print(60 - 23)"), ("error", "1 / 0")):
+    for name, code in (("sum", "print(19 + 23)"), ("strict", STRICT), ("error", "1 / 0")):
         (tmp_path / f"{name}.md").write_text(CHAPTER.format(code=code), encoding="utf-8")
         chapters.append(str(tmp_path / f"{name}.md"))
+    environment = {name: value for name, value in os.environ.items() if name != "SHALLOW_STRICT"}
     for repetition in ("2 of 3", "0 of 1"):
         command = [sys.executable, ROOT / "tools" / "execute.py", tmp_path / "cache", *chapters]
-        said = subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
+        said = subprocess.run(command, env=environment, check=True, capture_output=True, encoding="utf-8").stdout
         assert f"Executed {repetition} chapters" in said
     cache = get_cache(str(tmp_path / "cache"))
     kept = [cache.get_cache_bundle(record.pk).nb.cells[-1].outputs[0].text for record in cache.list_cache_records()]
-    assert sorted(kept) == ["37\n", "42\n"]
+    assert sorted(kept) == ["42\n", "strict: 1\n"]

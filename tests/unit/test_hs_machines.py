@@ -11,6 +11,7 @@ from experiments.hidden_structure import (
     tangent_identity,
 )
 from shallow.data import orthants as shells
+from shallow.kernels import layered
 
 SMALL = {"points": 1, "epochs": 1}
 POLYNOMIAL = {"size": 2000, "points": 200, "tuning": 40, "penalties": (0.1, 1.0), "gammas": (1.0, "scale"), "epochs": 1}
@@ -94,11 +95,6 @@ def test_with_the_same_points_the_network_does_not_see_the_others():
     assert alone.identical(among)
 
 
-def test_the_authors_penalty_is_taken_where_none_is_given():
-    options = POLYNOMIAL | {"learners": ("initial",), "cross_validated": False, "penalties": None}
-    assert float(polynomial_machines.compared(0, 4, **options).C.item()) == 0.1
-
-
 def test_scores_tell_the_folded_radius_from_a_half_space():
     task = shells.draw(0)
     few = orthant_scores.subset(task.train, 2)
@@ -130,7 +126,7 @@ def test_scalings_are_those_of_features():
     """On explicit gradients; the logit's and the probability's points have one direction."""
     network = orthant_machines._network(0, 1, 1)[1]
     x = shells.draw(0).train.x[:30]
-    J = orthant_machines.layered.jacobian(*network.network(0), x)
+    J = layered.jacobian(*network.network(0), x)
     rows = J / np.linalg.norm(J, axis=1, keepdims=True)
     columns = (J - J.mean(axis=0))[:, J.std(axis=0) > 0] / J.std(axis=0)[J.std(axis=0) > 0]
     wanted = {
@@ -162,22 +158,3 @@ def test_gradients_and_their_gram_matrix_make_one_learner(shape):
     assert found.jacobian < 1e-10 and found.gram < 1e-10 and found.asymmetry == 0
     assert found.smallest > -1e-12 and found.predictions < 1e-6
     assert tangent_identity.same_learner(0, shape, points=60, new=20, dropped=5).predictions > 1e-6
-
-
-BAD = {
-    "depth": lambda: orthant_machines.author_form(0, 6),
-    "per_class": lambda: orthant_machines.author_form(0, 1, points=1000, epochs=1),
-    "scaling": lambda: orthant_machines.converged(0, 1, scalings=["log"], penalties=[1e-4], **SMALL),
-    "penalties": lambda: orthant_machines.converged(0, 1, penalties=[1e12], tuning=1, **SMALL),
-    "kernel": lambda: orthant_kernels.fixed(0, "laplace"),
-    "learners": lambda: polynomial_machines.compared(0, 3, learners=("forest",)),
-    "v must": lambda: polynomial_machines.fuzz(np.zeros(100), np.linspace(-1, 1, 100)),
-    "inputs": lambda: polynomial_machines.by_dimension(0, 101),
-    "shape": lambda: tangent_identity.same_learner(0, "7-1"),
-}
-
-
-@pytest.mark.parametrize("argument", BAD)
-def test_bad_input_is_named(argument):
-    with pytest.raises(ValueError, match=argument):
-        BAD[argument]()

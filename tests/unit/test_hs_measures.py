@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from experiments.hidden_structure import folding
+from experiments.hidden_structure import folding, hidden_direction
 from shallow import stats
 from shallow.data import orthants
-from shallow.geometry import hidden_direction
 from shallow.kernels import empirical
 
 X, E, BOTH = np.ones((3, 2)), np.ones(2), orthants.signs(np.arange(4), 2)

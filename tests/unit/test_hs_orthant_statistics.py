@@ -17,12 +17,8 @@ def smallest_deviation(values):
 
 
 def _program(x, n, mode):
-    rows, bounds, above, d = (
-        [],
-        [],
-        n,
-        n + 1,
-    )  # F at the points, its limit from the left at the mode; there from above; d
+    rows, bounds = [], []
+    above, d = n, n + 1  # after F at the points, its limit from the left at the mode: there from above, and d
 
     def at_most(bound, **terms):
         row = np.zeros(n + 2)
@@ -98,20 +94,3 @@ def test_shares_of_planted_variances():
         assert shares[part].estimate == pytest.approx(truth, abs=0.15) and shares[part].contains(truth)
     alone = statistics.variance_shares(np.tile(np.arange(3.0), (4, 1)), name="test")
     assert alone["columns"].estimate == 1 and alone["rows"].estimate == alone["rest"].estimate == 0
-
-
-@pytest.mark.parametrize(
-    "call, argument",
-    [
-        (lambda: statistics.agrees([0.5], 0.5), "runs"),
-        (lambda: statistics.agrees([0.5, np.nan], 0.5), "runs"),
-        (lambda: statistics.coverage(FIVE, 0.0, name="test"), "half_width"),
-        (lambda: statistics.logistic_fit([1, 2, 3], [1, 2]), "r and p"),
-        (lambda: statistics.variance_shares(np.ones((3, 3)), name="test"), "table"),
-        (lambda: statistics.variance_shares(FIVE[None], name="test"), "table"),
-        (lambda: statistics.dip([1.0, 1.0, 2.0]), "values"),
-    ],
-)
-def test_bad_input_is_named(call, argument):
-    with pytest.raises(ValueError, match=rf"^{argument} must"):
-        call()

@@ -95,20 +95,6 @@ def test_the_kernel_of_a_wider_network_changes_less():
     assert 4 < narrow / wide < 30
 
 
-def test_mean_square_and_its_gradient():
-    part = cited.Part(rng("x").standard_normal((12, 5)), rng("y").choice([-1.0, 1.0], 12))
-    network = mlp.default([rng("network")], (5, 7, 1), dtype=np.float64).network(0)
-    parameters = cited.parameters_of(network)
-    loss, gradient = cited.mean_square(parameters, *part)
-    tensors = [torch.tensor(p, requires_grad=True) for p in parameters]
-    W, b, a, c = tensors
-    wanted = ((torch.relu(torch.tensor(part.x) @ W.T + b) @ a[0] + c - torch.tensor(part.y)) ** 2).mean()
-    wanted.backward()
-    assert loss == pytest.approx(wanted.item())
-    for mine, theirs in zip(gradient, tensors, strict=True):
-        np.testing.assert_allclose(mine, theirs.grad, atol=1e-12)
-
-
 def test_adam_is_that_of_pytorch():
     part = cited.Part(rng("x").standard_normal((8, 5)), rng("y").choice([-1.0, 1.0], 8))
     start = cited.parameters_of(mlp.default([rng("network")], (5, 7, 1)).network(0))
@@ -172,14 +158,6 @@ def test_the_expected_step_follows_the_hidden_direction_for_even_targets_only():
     assert sizes[5] < 0.2 * sizes[4]
 
 
-def test_labels_lose_their_linear_part_and_nothing_else():
-    x = rng("linear").standard_normal((20_000, 4))
-    rows, even = {"train": np.arange(15_000)}, x[:, 1] ** 2 - 1
-    left, part = two_stage.without_linear(2 + 3 * x[:, 0] + even, x, rows)
-    np.testing.assert_allclose(left + part, 2 + 3 * x[:, 0] + even)
-    assert np.mean((left - even) ** 2) < 0.03 < 0.5 < np.mean(even**2)
-
-
 def test_ridge_is_the_best_of_its_path():
     x, targets = rng("x").standard_normal((90, 6)), rng("targets").standard_normal((90, 2))
     network = mlp.default([rng("network")], (6, 20, 1), dtype=np.float64).network(0)
@@ -210,63 +188,6 @@ def test_ingredients_of_the_documents_training():
     assert not np.allclose(clean.mse, found.mse)
     short = two_stage.regular(1, 4, start="paired", train=200, **(REGULAR | {"early": 1, "whole": False}))
     assert_same(short, clean.sel(dict(short.indexes)))
-
-
-def test_noise_has_two_values():
-    task = polynomials.problem("independent", 4, 1, size=400)
-    added = (two_stage.noisy(task, 1, 0.5) - task.y) / task.y[task.rows["train"]].std()
-    np.testing.assert_allclose(np.unique(np.round(added, 9)), [-0.5, 0.5])
-
-
-@pytest.mark.parametrize(
-    "call, argument",
-    [
-        (lambda: kernel_paths.kernel_path(0, 7, **(PATH | {"at": (9,)})), "at"),
-        (lambda: kernel_paths.kernel_path(0, 7, **(PATH | {"pictured": (1,)})), "pictured"),
-        (lambda: kernel_paths.kernel_path(0, 7, **(PATH | {"points": 400})), "points"),
-        (lambda: kernel_paths.kernel_path(0, 7, **(PATH | {"chosen_on": 3})), "chosen_on"),
-        (lambda: silent_alignment.stepwise(0, "independent", **SILENT), "task"),
-        (lambda: silent_alignment.stepwise(0, "independent 3", scale=0.0, **SILENT), "scale"),
-        (lambda: silent_alignment.stepwise(0, "independent 3", **(SILENT | {"points": 1})), "points"),
-        (lambda: cited.kernel_change(0, 0), "width"),
-        (lambda: cited.kernel_change(0, 64, steps=1), "steps"),
-        (lambda: cited.image_alignment(0, "mnist", images={"digits": 60}), "data"),
-        (lambda: cited.image_kernels(0, "svhn", images={"digits": (60, 20, 40)}), "data"),
-        (lambda: parity.sparse_parity(0, **(PARITY | {"relevant": 4})), "relevant"),
-        (lambda: parity.sparse_parity(0, **(PARITY | {"points": 201})), "points"),
-        (lambda: two_stage.two_stage(0, **(TWO | {"degrees": (3, 3)})), "degrees"),
-        (lambda: two_stage.two_stage(0, **(TWO | {"width": 7})), "width"),
-        (lambda: two_stage.two_stage(0, **(TWO | {"noise": -1.0})), "noise"),
-        (lambda: two_stage.two_stage(0, **(TWO | {"points": 500})), "points"),
-        (lambda: two_stage.regular(0, 4, start="zero", **REGULAR), "start"),
-        (lambda: two_stage.regular(0, 4, noise=np.inf, **REGULAR), "noise"),
-    ],
-)
-def test_bad_input_is_named(call, argument):
-    with pytest.raises(ValueError, match=rf"^{argument} must"):
-        call()
-
-
-@pytest.mark.parametrize("name", kernel_paths.RECORDS)
-def test_a_shortened_path_is_accepted(name):
-    """What verification recomputes, here of few points: the first machine and the first epoch."""
-    recipe = kernel_paths.RECORDS[name]
-    small = dict(points=80, chosen_on=40, penalties=(1.0,), size=400)
-    short = recipe.cell(recipe.axes["run"][0], **{**recipe.fixed, **recipe.shortened, **small})
-    assert short.moment.values.tolist() == [0] and short.epoch.values.tolist() == [0, 1]
-
-
-def test_every_record_can_be_shortened():
-    """Recipes name parameters of their cells, so that sweeps and verification accept them."""
-    import inspect
-
-    modules = (kernel_paths, silent_alignment, cited, parity, two_stage)
-    recipes = {name: recipe for module in modules for name, recipe in module.RECORDS.items()}
-    assert len(recipes) == sum(len(module.RECORDS) for module in modules)
-    for name, recipe in recipes.items():
-        known = set(inspect.signature(recipe.cell).parameters)
-        assert {*recipe.axes, *recipe.fixed, *recipe.shortened} <= known, name
-        assert recipe.replicates in recipe.axes and recipe.about, name
 
 
 def test_both_solvers_of_a_machine_agree(monkeypatch):

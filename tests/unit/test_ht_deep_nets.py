@@ -60,17 +60,6 @@ def test_first_spectra_are_those_of_the_initial_network(name, narrow):
             assert np.array_equal(stored[: len(kept)], kept) and np.isnan(stored[len(kept) :]).all()
 
 
-@pytest.mark.parametrize("name", ["VGG11", "ResNet18"])
-def test_norms_of_spectra_and_movement_fit_together(name, narrow):
-    """Matrices by position have half the squared norm of the joined one; norms change by the movement at most."""
-    norms = (narrow[name].singular_values ** 2).sum("k") ** 0.5
-    joined, positions = (norms.sel(flattening=flattening) for flattening in deep.FLATTENINGS)
-    factor = xr.where(narrow[name].kernel.sel(size="positions") == 1, 1, 2**0.5)
-    assert np.allclose(joined, factor * positions, rtol=1e-6)
-    moved = narrow[name].movement
-    assert (moved > 0).all() and (abs(joined.sel(t=1) / joined.sel(t=0) - 1) <= moved + 1e-6).all()
-
-
 def test_training_is_that_of_the_full_batch(narrow):
     """The first loss by hand: mean cross-entropy of the initial network on all images at once."""
     sample = deep_nets.draw(0, "digits", 30)

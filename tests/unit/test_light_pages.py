@@ -38,18 +38,6 @@ def saved(pixels, file):
     return file.stat().st_size
 
 
-def test_a_photograph_keeps_its_look_in_fewer_bytes(tmp_path):
-    y, x = np.mgrid[:300, :400]
-    noise = np.random.default_rng(0).integers(0, 3, x.shape)
-    pixels, file = np.stack([x // 2, y // 2, 120 + noise, np.full_like(x, 255)], -1), tmp_path / "figure.png"
-    heavy = saved(pixels, file)
-    assert light_pages.quantise(file) and file.stat().st_size < heavy / 2
-    with Image.open(file) as small:
-        assert small.size == (400, 300)
-        assert np.abs(np.asarray(small.convert("RGBA"), float) - pixels).mean() < 6
-    assert not light_pages.quantise(file)
-
-
 def test_a_pale_shade_stays_apart_from_white(tmp_path):
     """A drawing: white ground, the book's shade, and curves of more colours than a palette has."""
     pixels, file = np.full((200, 300, 4), 255), tmp_path / "figure.png"
@@ -60,9 +48,3 @@ def test_a_pale_shade_stays_apart_from_white(tmp_path):
     with Image.open(file) as small:
         found = np.asarray(small.convert("RGBA"))
     assert (found[:150] == pixels[:150]).all() and (found[160:] == 255).all()
-
-
-def test_a_transparent_picture_is_left_alone(tmp_path):
-    pixels, file = np.zeros((20, 30, 4)), tmp_path / "figure.png"
-    saved(pixels, file)
-    assert not light_pages.quantise(file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.localization import arrangements, networks, scores, variants
+from experiments.localization import arrangements, networks, scores
 from experiments.localization.populations import population
 from experiments.localization.scores import Points
 
@@ -44,7 +44,7 @@ def test_scores_of_planted_outputs():
 
 def test_network_learns_and_divides():
     """After 400 steps it is far better than chance, and biases of both signs are there; at step 0 neither."""
-    found = variants.network(0, 3.0, steps=[0, 400])
+    found = networks.network(0, 3.0, steps=[0, 400])
     assert found.accuracy.sel(step=400) > 0.75 and abs(found.accuracy.sel(step=0) - 0.5) < 0.05
     assert set(population(found.b.sel(step=400))) == {-1, 1} and not found.b.sel(step=0).any()
     again = networks.train([0], [3.0], steps=400, records=[400])
@@ -59,7 +59,7 @@ def test_arrangements_start_and_stay_where_they_should():
     assert (b.loc["clamped 10"][:10] >= 0).all() and (b.loc["clamped 10"][10:] <= 0).all()
     assert (b.loc["clamped 10"] < 0).any() and (b.loc["clamped 10"] > 0).any()
     assert (b.loc["free"] < 0).any() and (b.loc["free"] > 0).any()
-    alone = variants.network(0, 3.0, steps=[60]).isel(step=0)
+    alone = networks.network(0, 3.0, steps=[60]).isel(step=0)
     assert np.array_equal(found.b.sel(step=60, network="free"), alone.b)
     assert float(found.loss.sel(step=60, network="free")) == pytest.approx(float(alone.loss), rel=1e-5)
     start = found.sel(step=0)
@@ -83,7 +83,7 @@ def test_shares_scale_with_the_width():
 
 def test_other_data_have_their_shapes():
     """Rings with light and with heavy tails begin alike and part; a torus has rows and columns."""
-    light, heavy = (variants.network(0, 3.0, steps=[0, 20], tails=tails).W.values for tails in ("light", "heavy"))
+    light, heavy = (networks.network(0, 3.0, steps=[0, 20], tails=tails).W.values for tails in ("light", "heavy"))
     assert np.array_equal(light[0], heavy[0]) and not np.allclose(light[1], heavy[1])
-    torus = variants.network(0, 3.0, steps=[5], shape=[10, 10])
+    torus = networks.network(0, 3.0, steps=[5], shape=[10, 10])
     assert torus.W.shape == (1, 40, 10, 10) and not torus.diverged

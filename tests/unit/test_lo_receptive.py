@@ -87,7 +87,7 @@ def test_gaps_and_uniformity_by_hand():
 def test_a_constant_has_no_fit_and_an_oscillation_a_wide_one():
     found = gabor.fit(np.stack([np.full(40, 2.0), 3 * cosine(7) + 2]))
     assert np.isnan(found.r2[0]) and np.isnan(found.curve()[0]).all()
-    assert found.r2[1] == pytest.approx(1) and found.frequency[1] == pytest.approx(7) and found.width[1] > 400
+    assert found.r2[1] == pytest.approx(1) and found.carrier[1] == pytest.approx(7) and found.width[1] > 400
     assert np.abs(found.amplitude[1]) == pytest.approx(3) and found.offset[1] == pytest.approx(2)
 
 

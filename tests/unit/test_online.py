@@ -19,77 +19,29 @@ def streams(count: int = 2) -> list[np.random.Generator]:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("name", "wrong"),
     [
-        ({"processes": [PAIR] * 3}, "processes must be one pair or 2 with 12 pixels, got 3"),
-        ({"processes": (Process(10, 2, 3), Process(10, 1, 3))}, r"with 12 pixels, got 2 with \[10, 10\]"),
-        ({"processes": (PAIR[0], Process((3, 4), 1, 3))}, "processes must be pairs of one shape"),
-        ({"networks": Committee(np.full((2, 4, 12), np.nan), np.zeros((2, 4)))}, "networks must have finite"),
-        ({"rngs": streams(1)}, "rngs must hold 2 generators"),
-        ({"rngs": streams(1) * 2}, "rngs must hold 2 generators of their own"),
-        ({"rate": 0.0}, "rate must be positive"),
-        ({"rate": np.inf}, "rate must be finite"),
-        ({"rate": [1.0, 2.0, 3.0]}, "rate must be finite, one number or 2"),
-        ({"steps": -1}, "steps must be an integer of at least 0"),
-        ({"batch": 5}, "batch must be an even integer"),
-        ({"batch": 0}, "batch must be an even integer"),
-        ({"labels": (1, np.nan)}, "labels must be two finite numbers"),
-        ({"loss": "hinge"}, "loss must be one of square, absolute"),
-        ({"offset": np.nan}, "offset must be finite"),
-        ({"bounds": (1.0, -1.0)}, "bounds must be a lower bound that is nowhere above"),
-        ({"bounds": (0.5, 1.0)}, "bounds must contain the biases at the start"),
-        ({"bounds": (np.zeros(3), np.inf)}, r"broadcast to \(2, 4\)"),
-        ({"bounds": (np.nan, 1.0)}, "bounds must be a lower bound"),
-        ({"records": [0, 4]}, r"records must be ascending steps in 0\.\.3"),
-        ({"records": [2, 1]}, "records must be ascending"),
-        ({"records": []}, "records must be ascending"),
-        ({"jobs": 0}, "jobs must be an integer of at least 1"),
+        ("processes", [PAIR] * 3),
+        ("processes", (Process(10, 2, 3), Process(10, 1, 3))),
+        ("processes", (PAIR[0], Process((3, 4), 1, 3))),
+        ("rngs", streams(1) * 2),
+        ("W", Committee(np.full((2, 4, 12), np.nan), np.zeros((2, 4)))),
+        ("batch", 5),
+        ("bounds", (1.0, -1.0)),
+        ("bounds", (0.5, 1.0)),
+        ("bounds", (np.zeros(3), np.inf)),
+        ("bounds", (np.nan, 1.0)),
     ],
 )
-def test_bad_input_is_named(change, message):
-    with pytest.raises(ValueError, match=message):
-        online.train(**{"rngs": streams(), **GOOD, **change})
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"W": np.zeros((4, 12))}, r"W, b must have shapes \(R, K, N\)"),
-        ({"b": np.zeros((2, 3))}, "W, b must have shapes"),
-        ({"activation": "tanh"}, "activation must be one of erf, relu"),
-        ({"readout": 0.0}, "readout must be positive"),
-    ],
-)
-def test_impossible_networks_are_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        Committee(**{"W": np.zeros((2, 4, 12)), "b": np.zeros((2, 4)), **change})
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"rngs": []}, "rngs must hold a generator"),
-        ({"width": 0}, "width must be an integer of at least 1"),
-        ({"pixels": 2.5}, "pixels must be an integer of at least 1"),
-        ({"variance": -1.0}, "variance must be finite and not negative"),
-        ({"dtype": np.float16}, "dtype must be"),
-    ],
-)
-def test_impossible_starts_are_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        committee.start(**{"rngs": streams(), "width": 4, "pixels": 12, **change})
-
-
-@pytest.mark.parametrize(("dtype", "batch"), [(np.float16, 4), (np.float32, 3)])
-def test_impossible_batches_are_refused(dtype, batch):
-    with pytest.raises(ValueError, match="dtype must be|batch must be"):
-        online.batches(PAIR, stream("x"), 1, batch, dtype)
+def test_bad_input_is_named(name, wrong):
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        online.train(**{"rngs": streams(), **GOOD, "networks" if name == "W" else name: wrong})
 
 
 def test_inputs_of_other_shapes_are_refused():
     assert START.forward(np.zeros((2, 7, 12))).shape == START.forward(np.zeros((7, 12))).shape == (2, 7)
     for x in (np.zeros((7, 11)), np.zeros((3, 7, 12)), np.zeros(12)):
-        with pytest.raises(ValueError, match=r"x must have shape \(n, 12\) or \(2, n, 12\)"):
+        with pytest.raises(ValueError, match="x must"):
             START.forward(x)
 
 
@@ -125,20 +77,3 @@ def test_a_diverged_network_is_marked_and_leaves_the_others_alone():
     run = online.train(relu, PAIR, rngs=streams(), rate=[1e4, 0.1], steps=100, batch=10, labels=(1, 0), bounds=(0, 0))
     assert run.diverged.tolist() == [True, False]
     assert np.isfinite(run.last.W[1]).all()
-
-
-@pytest.mark.parametrize("steps", [0, 1, 2, 9, 2000, 4000])
-def test_log_spaced_records_begin_with_the_start_and_end_with_the_last_step(steps):
-    records = online.log_spaced(steps)
-    assert records[0] == 0
-    assert records[-1] == steps
-    assert (np.diff(records) > 0).all()
-    ratios = records[records > 20][1:] / records[records > 20][:-1]
-    assert (ratios < 10 ** (1 / 5) * 1.03).all()
-
-
-def test_log_spaced_refuses_impossible_numbers():
-    with pytest.raises(ValueError, match="steps must be an integer"):
-        online.log_spaced(-1)
-    with pytest.raises(ValueError, match="per_decade must be an integer"):
-        online.log_spaced(10, 0)

@@ -113,14 +113,6 @@ def test_nothing_in_a_manifest_is_taken_as_markup(planted, changed, shown):
     assert len({line.count(" | ") for line in table.splitlines()}) == 1
 
 
-def test_the_line_is_not_compared(planted, shown):
-    """Whatever it says; the same output without its mark would be."""
-    provenance.load(NAME)
-    assert references.comparable(shown) == []
-    shown[0].metadata.clear()
-    assert len(references.comparable(shown)) == 1
-
-
 def test_uses_are_found_with_the_nearest_target_and_its_title(planted):
     used = provenance.uses(planted)
     assert {name: [(use.target, use.title) for use in places] for name, places in used.items()} == {

@@ -7,7 +7,6 @@ from experiments.simplicity_bias import concentration, deviation
 from shallow import stats
 
 X, Y, CENTRE = np.array([[1.0, 2.0], [-0.5, 0.3], [0.2, -1.0]]), np.array([1.0, -2.0, 0.5]), np.array([0.5, 0.0])
-LINE = np.ones((3, 1))
 
 
 def test_labels_scale_the_deviation():

@@ -18,18 +18,6 @@ def test_fits_solve_the_normal_equations_of_the_halves():
     assert np.allclose(two_fits.as_network(both).forward(x), values)  # both vectors lie in the cone of the teacher
 
 
-def test_draws_share_data_and_differ_by_seed():
-    first, wide, other = two_fits.draw(1, 50), two_fits.draw(1, 50, m=64, scale=0.1), two_fits.draw(2, 50)
-    assert np.array_equal(first.x, wide.x) and np.array_equal(first.fresh, wide.fresh)
-    assert not np.array_equal(first.x, other.x)
-
-
-def test_both_signs_can_be_asked_for():
-    lonely = next(s for s in range(100) if abs(np.sign(two_fits.draw(s, 30, m=2).network.v).sum()) == 2)
-    assert np.sign(two_fits.draw(lonely, 30, m=2, both_signs=True).network.v).sum() == 0
-    assert not two_fits.outcome(lonely, 30, m=2, time=1).both
-
-
 def test_successes_stop_after_failures():
     found = two_fits.successes(50, seeds=6, failures=2, time=1)  # far too short a time
     assert (found.tried, found.succeeded) == (2, 0)
@@ -61,16 +49,6 @@ def test_halves_of_gaussian_data_have_the_law_that_is_drawn():
     assert (np.abs(direct.mean(axis=1) - drawn.mean(axis=1)) < 6 * deviation).all()
     assert (np.abs(drawn.mean(axis=1) - expected) < 5 * deviation).all()
     assert abs(direct[1].mean() - 2 * expected[0]) > 5 * deviation[1]  # twin: not exactly twice, n is small
-
-
-def test_too_few_points_for_two_fits_are_refused():
-    with pytest.raises(ValueError, match="n must be at least 10 d = 30"):
-        half_samples.errors(stream("test"), 29, 3, 5)
-
-
-def test_covariance_of_a_half():
-    found = half_samples.covariance(400, 3, 0.3, 5)
-    assert (found.deviation < 0.4).all() and (found.smallest <= 1.2).all() and (found.largest >= 0.8).all()
 
 
 def test_decoupled_systems_are_the_descent_until_a_cone_is_left():

@@ -2,8 +2,6 @@
 
 import errno
 import hashlib
-import multiprocessing
-import os
 import pickle
 import resource
 import signal
@@ -14,9 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from planted import writer
 
-from shallow.book import records, store
+from shallow.book import store
 from shallow.book.store import Store
 
 POINT = {"width": 128, "step": 0.01, "design": "iid"}
@@ -61,16 +58,6 @@ def equal_bit_for_bit(found: xr.Dataset, wanted: xr.Dataset) -> None:
 def test_every_type_of_a_cell_comes_back_bit_for_bit(tmp_path):
     Store(tmp_path).put(POINT, EVERYTHING, 0.1)
     equal_bit_for_bit(Store(tmp_path).get(POINT), EVERYTHING)
-
-
-@pytest.mark.parametrize("name", ["cyclic_labels/modes", "simplicity_bias/deviation_quantiles"])
-def test_cells_of_the_book_come_back_bit_for_bit(tmp_path, name):
-    """The first has names, the second numbers alone."""
-    recipe = records.recipe(name)
-    point = records.points(recipe)[int(records.expected_seconds(name).argmin())]
-    made = recipe.cell(**point, **recipe.fixed)
-    Store(tmp_path).put(point, made, 0.1)
-    xr.testing.assert_identical(Store(tmp_path).get(point), made)
 
 
 class Crafted:
@@ -172,19 +159,3 @@ def test_a_full_disk_leaves_nothing_behind_and_loses_nothing(tmp_path):
     assert raised.value.errno == errno.EFBIG and str(tmp_path) in str(raised.value)
     assert [file.suffix for file in tmp_path.iterdir()] == [".cell"]
     xr.testing.assert_identical(kept.get(POINT), CELL)
-
-
-def test_concurrent_writers_leave_whole_cells(tmp_path):
-    """Two processes write the same cells, and now and then clear the folder under each other."""
-    context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=writer.write, args=(str(tmp_path / "cells"), value)) for value in (1, 2)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(60)
-    assert [process.exitcode for process in processes] == [0, 0]
-    found = [Store(tmp_path / "cells").get({"i": i}) for i in range(5)]
-    assert any(cell is not None for cell in found)
-    for cell in found:
-        assert cell is None or len(np.unique(cell.v)) == 1
-    assert not [name for name in os.listdir(tmp_path / "cells") if name.endswith(".part")]

@@ -114,7 +114,7 @@ def tangent_kernel():
 def steps_of_a_first_layer():
     x = stream("points").standard_normal((400, 100))
     student = nets.ntk(stream("student"), 150, 100)
-    return first_layer.train(x, x[:, 0], student, first_layer.GD(), rate=1.0, steps=5, dtype=torch.float64).student.W
+    return first_layer.train(x, x[:, 0], student, first_layer.GD(), rate=1.0, steps=5, dtype=torch.float64).network.W
 
 
 def readout():

@@ -18,7 +18,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import LogLocator
 from numpy.typing import ArrayLike
 
-STYLE = "shallow.book"
+STYLE = "shallow.book.book"  # book.mplstyle beside this module
 
 COLOURS = {
     "train": "#0072B2",

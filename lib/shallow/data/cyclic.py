@@ -1,7 +1,7 @@
 r"""Cyclic labels on an interval: $y = \operatorname{sgn}\sin(2\pi P x)$ for $x \in [-\tfrac12, \tfrac12]$.
 
 The line splits into $2P$ *clusters* of equal width $1/(2P)$, numbered from 0 at the left, with alternating labels.
-Source: Bowman (2025), Section 1.1; chapter "Cyclic labels".
+Source: Bowman (2025), Section 1.1.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def boundaries(periods: int = 3) -> np.ndarray:
 
 
 def grid(points: int = 1000) -> np.ndarray:
-    """Midpoints of `points` equal cells of [-0.5, 0.5]: the test set of the chapter, shape (points,)."""
+    """Midpoints of `points` equal cells of [-0.5, 0.5], for tests; shape (points,)."""
     checks.integers(1, points=points)
     return (np.arange(points) + 0.5) / points - 0.5
 

@@ -20,7 +20,7 @@ to logarithms.
 
 Three normalisations, by the variance of X: *unit* (1), *raw* ($s = 1$) and *mismatched* (raw, divided by the standard
 deviation that $\mathrm{erf}(gZ/\sqrt2)$ would have; its variance falls from 2 to 1 as g grows).
-Source: note on localized receptive fields, Sections 1 and 3, and the author's public code; chapter "Localization".
+Source: note on localized receptive fields, Sections 1 and 3, and the author's public code.
 """
 
 from __future__ import annotations

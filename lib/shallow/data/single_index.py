@@ -3,7 +3,7 @@ r"""Teachers of one or a few directions: $y = F^*(x) + \rho\,\xi$ with $x \sim N
 A *single-index* teacher is $F^*(x) = \sigma_*(\beta \cdot x)$ with a unit vector $\beta$ and a link $\sigma_*$; a
 multi-index teacher is the sum or the product of the link over k orthonormal directions.  Since $\beta \cdot x$ is
 standard normal, what any student can reach follows from Gaussian moments of the link alone (:func:`moments`).
-Source: Kothapalli et al., "From Spikes to Heavy Tails", eq. (1) and Appendix H; chapter "Heavy tails".
+Source: Kothapalli et al., "From Spikes to Heavy Tails", eq. (1) and Appendix H.
 """
 
 from __future__ import annotations

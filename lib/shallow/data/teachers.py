@@ -17,7 +17,7 @@ from shallow import checks
 from shallow.nets import TwoLayer
 from shallow.representation import short
 
-#: Variance of the label noise in the experiments of this chapter; the document's number is lost.
+#: Variance of the label noise, our choice: the document's number is lost.
 NOISE = 0.09
 
 

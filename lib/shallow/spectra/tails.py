@@ -1,4 +1,4 @@
-r"""How heavy a tail is: the exponents of the document, the fit of Clauset, Shalizi and Newman, and their uncertainty.
+r"""How heavy a tail is: two exponents in use for spectra of networks, the power-law fit, and its goodness.
 
 Every exponent $\alpha$ here is that of a *density* $p(\lambda) \propto \lambda^{-\alpha}$, one more than Hill's tail
 index, and does not depend on the scale of the values.  With ascending values $\lambda_0 \le \dots \le \lambda_{N-1}$
@@ -123,6 +123,11 @@ def power_law(values: np.ndarray, *, least: int = 3) -> Fit:
     Args:
         values: shape (N,), any order; zeros are dropped.
         least: smallest number of values in the tail, at least 2 (3, as in `powerlaw`).
+
+    >>> values = 1 + np.random.default_rng(0).pareto(1.5, 2000)  # of density exponent 2.5
+    >>> fit = power_law(values)
+    >>> round(fit.alpha, 2), fit.size
+    (2.48, 1992)
 
     Raises:
         ValueError: for values that are negative, not finite, fewer than `least` when zeros are dropped, or constant.

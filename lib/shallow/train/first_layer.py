@@ -104,6 +104,8 @@ class Trainer:
         checks.one_of((None, "before", "after"), normalise=normalise)
         checks.one_of((torch.float32, torch.float64), dtype=dtype)
         x, y = np.asarray(x), np.asarray(y)
+        if np.iscomplexobj(x) or np.iscomplexobj(y):
+            raise ValueError("x and y must be real, got complex numbers")
         if dtype == torch.float32 and student.W.dtype == np.float64:
             raise ValueError("dtype must be torch.float64 for a student in float64, got torch.float32, which rounds it")
         self._x, self._y, a, self.W = (
@@ -198,6 +200,19 @@ def train(
         Diverged: when the weights are not finite at a record.
 
     Cost: 4 n d h operations per step and (n h + 4 d h) numbers of memory beside the data.
+
+    Example: one large step turns the first right singular vector of W towards the teacher's direction.
+
+    >>> from shallow import nets
+    >>> from shallow.data import single_index
+    >>> rng = np.random.default_rng(0)
+    >>> teacher, student = single_index.random_teacher(rng, 50), nets.ntk(rng, 80, 50)
+    >>> x, y = single_index.split(teacher, 1000, seed=0, dtype=np.float64).train
+    >>> run = train(x, y, student, GD(), rate=200.0, steps=1, dtype=torch.float64)
+    >>> for network in (student, run.network):
+    ...     print(abs(np.linalg.svd(network.W)[2][0] @ teacher.directions[0]).round(2))
+    0.15
+    0.83
     """
     checks.positive(rate=rate, decay=decay)
     checks.integers(0, steps=steps)

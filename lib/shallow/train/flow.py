@@ -78,6 +78,16 @@ def train(
         Diverged: when the loss is not finite; noticed at the next record or change of a pattern.
 
     Cost: $O(n m d)$ per record and per step in which patterns change, else $O(K^2 d^2)$ per step.
+
+    Example: a linear teacher with noise, from weights near zero.  The loss stands still, then falls in two stages.
+
+    >>> from shallow import nets
+    >>> from shallow.data import teachers
+    >>> rng = np.random.default_rng(0)
+    >>> sample = teachers.gaussian(rng, teachers.first_axis(5), 200)
+    >>> run = train(sample.x, sample.y, nets.dominated(rng, 50, 5, 1e-3), step=0.05, steps=2000, records=500)
+    >>> print(run.steps, run.loss.round(2))
+    [   0  500 1000 1500 2000] [0.47 0.05 0.04 0.04 0.04]
     """
     checks.array(("n", network.W.shape[1]), x=x)
     checks.array((len(x),), y=y)

@@ -115,6 +115,7 @@ def train(
     _check_batch(batch)
     checks.array((2,), labels=labels)
     checks.one_of(fresh_samples.LOSSES, loss=loss)
+    labels = tuple(map(float, labels))
     rate, offset, (low, high) = for_each(R, rate=rate), for_each(R, offset=offset), _bounds(networks, bounds)
     records = schedule(log_spaced(steps) if records is None else records, steps)
     real = networks.W.dtype.type
@@ -181,6 +182,8 @@ def _bounds(networks: Committee, bounds) -> tuple[np.ndarray, np.ndarray]:
     except ValueError:
         sizes = [bound.shape for bound in given]
         raise ValueError(f"bounds must be a lower and an upper bound that broadcast to {shape}, got {sizes}") from None
-    if not ((low <= networks.b) & (networks.b <= high)).all():
-        raise ValueError("bounds must contain the biases at the start, the lower one nowhere above the upper one")
+    outside = ~((low <= networks.b) & (networks.b <= high))
+    if outside.any():
+        lowest, bias, highest = (part[outside][0] for part in (low, networks.b, high))
+        raise ValueError(f"bounds must contain the biases at the start, got {lowest} to {highest} for {bias}")
     return low, high

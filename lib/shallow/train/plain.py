@@ -75,8 +75,8 @@ def train(
         ValueError: for impossible input, naming the argument.
         Diverged: when the loss is not finite, naming the step.
 
-    Cost: O(B m d) per step; the first call compiles, about three seconds.  With ReLU and hinge the sums run in a fixed
-    order without fused operations, so that every processor rounds them alike.
+    Cost: O(B m d) per step; the first call with an activation, loss and rule compiles, some seconds.  With ReLU and
+    hinge the sums run in a fixed order without fused operations, so that every processor rounds them alike.
     """
     x, y = _checked(x, y, network, activation, loss, reduction)
     checks.positive(step=step)
@@ -129,7 +129,7 @@ def hidden(x: np.ndarray, network: TwoLayer, activation: str = "relu") -> tuple[
     r"""$\sigma(z_{ik})$ and $\sigma'(z_{ik})$ for inputs (n, d), shape (n, m) each; f is the first of them times v."""
     checks.one_of(functions.ACTIVATIONS, activation=activation)
     checks.array(("n", network.W.shape[1]), x=x)
-    return _elementwise(activation)(x @ network.W.T + network.b)
+    return _elementwise(activation)(np.asarray(x, dtype=np.float64) @ network.W.T + network.b)
 
 
 def _gradient(x, y, theta, activation, loss, reduction):

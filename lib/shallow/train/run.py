@@ -59,6 +59,7 @@ def log_spaced(last: int, per_decade: int = 5) -> np.ndarray:
 def schedule(records: Sequence[int] | np.ndarray | int | None, last: int) -> np.ndarray:
     """The recorded ones of the steps 0..last: those given, ascending, or every so many, or the first and the last."""
     checks.numbers(records=records)
+    checks.integers(0, last=last)
     if records is None:
         return np.unique([0, last])
     given = np.asarray(records)

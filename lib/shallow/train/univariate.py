@@ -100,6 +100,15 @@ def train(
         Diverged: when the loss is not finite, naming the epoch.
 
     Cost: $O(n + m)$ per epoch, $O(m + G)$ more per record.
+
+    Example: 50 points of a square wave, 128 neurons, until nothing moves any more.
+
+    >>> from shallow import nets
+    >>> from shallow.data import cyclic
+    >>> sample = cyclic.sample(50, seed=0)
+    >>> run = train(sample.x, sample.y, nets.default(sample.rng, 128), step=0.01, epochs=20_000)
+    >>> print(run.loss[[0, -1]].round(1), (run.outputs[-1] * sample.y).min().round(2))
+    [49.5  0. ] 1.0
     """
     checks.array(("n",), x=x)
     checks.array((len(x),), y=y)

@@ -5,7 +5,7 @@ from unit.bad_input import given
 from unit.bad_input.given import FIELDS, LAW, UNIT, VALUES, X, Y
 from unit.bad_input.spoil import case
 
-from shallow.geometry import alignment, hidden_direction
+from shallow.geometry import alignment
 from shallow.receptive import fields
 from shallow.spectra import esd, marchenko_pastur, rank_one, tail_laws, tails
 
@@ -19,7 +19,7 @@ CASES = [
     case(esd.signed_distances, shares=np.array([0.2, 0.5, 0.9])),
     case(esd.best_scale, cdf=LAW.cdf, values=VALUES),
     case(esd.singular_vectors, W=X),
-    case(esd.top, "W=longer", W=X, k=1, start=np.ones(3)),
+    case(esd.top, W=X, k=1),
     case(marchenko_pastur.MarchenkoPastur, "variance=1e300", h=9, d=6, variance=0.5),
     case(LAW.density, "values=inf", values=VALUES),
     case(LAW.cdf, "values=inf", values=VALUES),
@@ -45,13 +45,6 @@ CASES = [
     case(alignment.population, teacher=given.LINEAR, w=X[:2]),
     case(alignment.population_linear, covariance=np.eye(3), beta=UNIT),
     case(alignment.sample, x=X, y=Y),
-    case(hidden_direction.cosines, W=X, direction=UNIT, least=0.0),
-    case(hidden_direction.aligned, "cosine=nan", cosine=np.array([0.1, 0.9]), threshold=0.5),
-    case(hidden_direction.RandomCosine, dimension=3),
-    case(hidden_direction.RandomCosine(3).above, "threshold=0", threshold=0.5),
-    case(hidden_direction.RandomCosine(3).quantile, "probability=0", probability=0.5, units=2),
-    case(hidden_direction.push, "coefficients=longer", W=X, b=Y, coefficients=np.array([0.0, 1.0, 0.5]),
-         direction=UNIT, covariance=np.eye(3)),
     case(fields.inverse_participation_ratio, W=FIELDS, dimension=1),
     case(fields.noise_level, "cut=0,1e300", shape=10, cut=3.0),
     case(fields.centre, W=FIELDS, dimension=1),

@@ -91,8 +91,6 @@ CASES = [
     case(mlp.stacked, networks=[given.STACK.network(0)]),
     case(mlp.default, rngs=[RNG], widths=(3, 4, 1)),
     case(mlp.uniform, "size=0 bound=0,1e300", rng=RNG, size=3, bound=0.5),
-    case(mlp.half_antisymmetric, networks=given.STACK),
-    case(mlp.paired, networks=given.STACK),
     case(committee.Committee, "readout=1e300", W=given.FIELDS[None], b=given.BIASES[None], activation="erf",
          readout=0.25),
     case(given.COMMITTEE.pruned, neurons=np.array([0, 2])),

@@ -79,16 +79,3 @@ def test_settings_of_one_input_law_share_their_data():
     assert np.array_equal(first.x, second.x) and np.array_equal(first.x, transition.drawn(1, 40)[1].x)
     x = anatomy._data(1, 40, 5, margin=True)[0].x
     assert np.abs(x[:, 0] / np.linalg.norm(x, axis=1)).min() >= teachers.whitened_margin(5, anatomy.MARGIN) - 1e-12
-
-
-def test_a_loss_that_is_never_reached_ends_the_search():
-    sample = anatomy._data(1, 20, 2, margin=False)[0]
-    network = nets.small(np.random.default_rng(0), 2, 2, 0.1)
-    run = anatomy._Flow(sample, network, anatomy.Setting(rate=0.05, batch=0), np.random.default_rng(0))
-    with pytest.raises(RuntimeError, match="the linear estimator was not learnt up to the time"):
-        anatomy._moments(run, 0.1, enough=0.0)
-
-
-def test_unknown_setting():
-    with pytest.raises(ValueError, match="setting must be one of"):
-        anatomy.anatomy(0, setting="nothing", n=10, times=[1])

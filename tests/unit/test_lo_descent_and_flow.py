@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from experiments.localization import first_steps, gaussian_flow, networks
+from experiments.localization import descent_and_flow, gaussian_flow, networks
 from shallow.data.nlgp import circulant
 
 
 @pytest.fixture(scope="module")
 def early():
-    return first_steps.early(0, 0.01, "square", width=30, rate=15.0, batch=4000, steps=50)
+    return descent_and_flow.early(0, 0.01, "square", width=30, rate=15.0, batch=4000, steps=50)
 
 
 @pytest.fixture(scope="module")
 def fates():
-    return first_steps.fates(0, 0.01, steps=100)
+    return descent_and_flow.fates(0, 0.01, steps=100)
 
 
 def test_early_follows_the_flow_and_not_one_of_twice_the_speed(early):
@@ -45,25 +45,3 @@ def test_fates_of_one_start_on_different_batches(fates):
     assert all((np.sign(b) == np.sign(gap))[clear].mean() > 0.85 for b in (one, other))
     W, process = networks.starts([0]).W[0].astype(float), networks.pair(0.01)[0]
     np.testing.assert_allclose(fates.v.sel(label=1), ((W @ circulant(process.covariance)) * W).sum(1), rtol=1e-5)
-
-
-def test_fates_look_at_the_flow_as_at_the_network(fates):
-    """Signs are signs, places are pixels, and the flow alone has the signs of the first step for ever."""
-    assert set(np.unique(fates.sign_flow)) <= {-1, 1} and set(np.unique(fates.sign)) <= {-1, 1}
-    assert int(fates.peak_flow.max()) < 40 and int(fates.peak_flow.min()) >= 0
-    gap = np.sign((fates.v.sel(label=-1) - fates.v.sel(label=1)).values)
-    alone = np.sign(fates.b_flow.sel(flow="alone").values)
-    assert (alone == gap).mean() > 0.95
-
-
-def test_a_wrong_loss_is_refused():
-    with pytest.raises(ValueError, match="loss must be one of square, absolute, got 'cubic'"):
-        first_steps.early(0, 0.01, "cubic", width=2, steps=10)
-
-
-def test_shortened_cells_are_compared_at_the_steps_they_have():
-    """Every variable that depends on the number of steps has the step as a coordinate."""
-    recipes = first_steps.RECORDS
-    short = first_steps.fates(100, 3.0, **recipes["fates"].shortened)
-    assert short.step.values.tolist() == [25]
-    assert all("step" in short[name].dims for name in short.data_vars if name != "v")
