@@ -144,8 +144,11 @@ def prefix_sums(problems, dtype, threads):
     """The trainer of this book, one network per thread."""
 
     def run(epochs):
-        runs = univariate.train_many(problems, jobs=threads, step=STEP, epochs=epochs, records=max(epochs, 1))
-        return [(run.network.W.ravel(), run.network.b, run.network.v) for run in runs]
+        def one(problem):
+            return univariate.train(*problem, step=STEP, epochs=epochs, records=max(epochs, 1)).network
+
+        with ThreadPoolExecutor(threads) as pool:
+            return [(network.W.ravel(), network.b, network.v) for network in pool.map(one, problems)]
 
     return run
 

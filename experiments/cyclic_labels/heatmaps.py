@@ -200,9 +200,7 @@ def bands(column: xr.Dataset) -> xr.Dataset:
     weight = weights(len(gram), S, name="bands")
     variance, square = weighted(gram, weight)
     draws = {"variance": variance, "relative": variance / square, "sign_variance": weighted(sign, weight)[0]}
-    found = {
-        key: (("n", "bound"), stats.percentiles(value, axis=0).T * S / (S - 1)) for key, value in draws.items()
-    }
+    found = {key: (("n", "bound"), stats.percentiles(value, axis=0).T * S / (S - 1)) for key, value in draws.items()}
     return xr.Dataset(found | {"robust": column.robust_band}, {"n": column.n})
 
 
@@ -255,9 +253,7 @@ def linked(record: xr.Dataset, *, name: str, resamples: int = stats.RESAMPLES) -
     calls = (delayed(_partial_correlations)(gram, losses, row, cells) for row in rows)
     found = np.array(Parallel(n_jobs=cpu_count(), prefer="threads", batch_size=50)(calls))
     keys = [(loss, given) for loss in losses for given in ("", "n", "epoch", "n, epoch")]
-    return {
-        key: stats.Interval.from_draws(c[0], c[1:], skip_nan=True) for key, c in zip(keys, found.T, strict=True)
-    }
+    return {key: stats.Interval.from_draws(c[0], c[1:], skip_nan=True) for key, c in zip(keys, found.T, strict=True)}
 
 
 def _partial_correlations(gram: np.ndarray, losses: dict, weight: np.ndarray, cells: np.ndarray) -> list[float]:

@@ -6,13 +6,13 @@ import numpy as np
 import torch
 import xarray as xr
 
-from experiments.cyclic_labels import modes
+from experiments.cyclic_labels import modes, oracle
 from experiments.cyclic_labels.loss_curves import INITIALISATIONS
 from shallow import nets, stats
 from shallow.book.recipes import releases_gil
 from shallow.data import cyclic
 from shallow.kernels import empirical
-from shallow.train import oracle, univariate
+from shallow.train import univariate
 
 
 @releases_gil

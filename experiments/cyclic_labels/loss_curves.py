@@ -1,4 +1,4 @@
-"""One training run on cyclic labels, and what the chapter records of it."""
+"""One training run on cyclic labels, reduced to its loss curves."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def events(runs: xr.Dataset, poor: tuple[int, ...]) -> xr.Dataset:
     """What happens between low and peak in the qualifying runs (diverging slow bumps that recover), over `seed`.
 
     Args:
-        runs: :func:`anatomy` cells stacked along `seed`, all of one design.
+        runs: datasets of :func:`anatomy` stacked along `seed`, all of one design.
         poor: its poor clusters.
 
     Returns low, peak; poor_rise and neighbour_rise (change of their smoothed loss from low to peak), crossing (first

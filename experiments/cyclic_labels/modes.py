@@ -242,7 +242,7 @@ def figure_8(tracks: xr.Dataset) -> dict[str, np.ndarray]:
     dominance": no mode has more than half of the energy of the five over the last half.
     """
     five, root = tracks.sel(mode=slice(1, 5)), np.sqrt(tracks.attrs["n"])
-    final = np.sqrt((five.beta[:, -WINDOW :] ** 2).mean("epoch"))
+    final = np.sqrt((five.beta[:, -WINDOW:] ** 2).mean("epoch"))
     energy = five.late_rms**2
     return {
         "starts large": ((five.start > root / 10).sum("mode") >= 3).values,

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 import xarray as xr
 
-from experiments.cyclic_labels import bumps, loss_curves
+from experiments.cyclic_labels import bumps, loss_curves, oracle
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from shallow import nets, stats
 from shallow.book.recipes import releases_gil
 from shallow.data import cyclic
 from shallow.nets import TwoLayer
-from shallow.train import oracle, univariate
+from shallow.train import univariate
 from shallow.train.run import schedule
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from experiments.cyclic_labels import oracle
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from shallow import nets
 from shallow.data import cyclic
 from shallow.nets import TwoLayer
-from shallow.train import oracle, plain, univariate
+from shallow.train import plain, univariate
 
 TRAINERS = {
     "formulas": lambda *problem, epochs, **options: plain.train(

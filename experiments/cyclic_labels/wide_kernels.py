@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 
 
 class Parts(NamedTuple):

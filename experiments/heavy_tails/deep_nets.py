@@ -7,7 +7,6 @@ readings of a convolution as a matrix, see :func:`shallow.deep.weight_matrices`.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
@@ -15,9 +14,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import torch
 import xarray as xr
-from scipy.stats import ks_2samp
 from torch import nn
 
+from experiments.heavy_tails import shapes
 from experiments.heavy_tails.tail_fits import same_norms
 from shallow import checks, deep
 from shallow.book.recipes import Recipe, releases_gil
@@ -224,19 +223,13 @@ def _change(singular: np.ndarray, kernel: np.ndarray, flattening: str) -> tuple:
     """The first five of :func:`changes` for singular values (t, k)."""
     shape = matrix_shape(kernel, flattening)
     values = [row[np.isfinite(row)] ** 2 for row in singular]
-    first, last = (one / np.median(one) for one in (values[0], values[-1]))
     return (
         np.array([tails.hill(one) for one in values]),
         np.array([marchenko_pastur.fitted_distance(one, *shape) for one in values]),
         np.array([one.max() / one.sum() for one in values]),
-        _noise(*shape),
-        ks_2samp(first, last, method="asymp").statistic,
+        shapes.noise_hill(*shape),
+        shapes.median_distance(values[0], values[-1]),
     )
-
-
-@functools.cache
-def _noise(h: int, d: int) -> float:
-    return marchenko_pastur.MarchenkoPastur(h, d).hill
 
 
 RECORDS: dict[str, Recipe] = {

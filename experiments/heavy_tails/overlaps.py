@@ -26,7 +26,7 @@ from experiments.heavy_tails import read_out, teacher_student
 from experiments.heavy_tails.teacher_student import FEATURES, RULES, Draw, draw
 from shallow import checks, stats
 from shallow.book.recipes import Agreement, Recipe, releases_gil
-from shallow.representation import short
+from shallow.display import short
 from shallow.spectra import esd, rank_one, tail_laws, tails
 from shallow.train import first_layer
 

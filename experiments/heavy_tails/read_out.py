@@ -19,9 +19,9 @@ from scipy import linalg
 
 from shallow import checks
 from shallow.data.single_index import Sample
+from shallow.display import short
 from shallow.kernels.ridge import Ridge, mean_square
 from shallow.nets import Student
-from shallow.representation import short
 
 
 @dataclass(frozen=True)

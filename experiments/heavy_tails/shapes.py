@@ -133,7 +133,7 @@ def shape(values: np.ndarray, h: int, d: int, *, initial: np.ndarray | None = No
         hill_excl=tails.hill(rest),
         ks=tails.scan(values).alpha,
         ks_excl=tails.scan(rest).alpha,
-        hill_mp=_population_hill(h, d),
+        hill_mp=noise_hill(h, d),
         d_mp_full=marchenko_pastur.fitted_distance(values, h, d),
         d_mp_excl=marchenko_pastur.fitted_distance(rest, h, d),
         log_modes=modes(np.log10(values[values > 0])),
@@ -153,7 +153,8 @@ def change(values: np.ndarray, initial: np.ndarray) -> float:
 
 
 @lru_cache(maxsize=64)
-def _population_hill(h: int, d: int) -> float:
+def noise_hill(h: int, d: int) -> float:
+    """Population value of PL_Alpha_Hill for Gaussian matrices of a shape."""
     return marchenko_pastur.MarchenkoPastur(h, d).hill
 
 

@@ -93,9 +93,7 @@ def trainer(
     return Trainer(*(sample or drawn.samples.train), drawn.student, optimiser, factor=factor, dtype=dtype)
 
 
-def train(
-    drawn: Draw, rule: str, *, rate: float, steps: int, normalise: bool = False, **options
-) -> Run:
+def train(drawn: Draw, rule: str, *, rate: float, steps: int, normalise: bool = False, **options) -> Run:
     """:func:`first_layer.train` of the student of a draw by a rule of :data:`RULES`, with further `options`.
 
     Cost: 4 n d h operations a step; half a second for ten on one core at n = 8000.

@@ -21,7 +21,7 @@ from numpy.polynomial import Polynomial
 from scipy import special
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 
 
 class Energies(NamedTuple):

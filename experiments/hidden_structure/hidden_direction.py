@@ -27,7 +27,7 @@ from scipy import stats as scipy_stats
 
 from shallow import checks
 from shallow.data import hidden_index
-from shallow.representation import short
+from shallow.display import short
 
 
 def cosines(W: np.ndarray, direction: np.ndarray, least: float = 0.0) -> np.ndarray:

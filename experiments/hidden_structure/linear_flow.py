@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 from shallow.train import ode
 
 

@@ -24,8 +24,8 @@ from scipy import linalg
 from sklearn.svm import LinearSVC
 
 from shallow import checks
+from shallow.display import short
 from shallow.kernels.machines import Convergence, Machine, checked, fit_quietly, relative_gap
-from shallow.representation import short
 
 # Sums of products may be taken in any order: four times the speed.
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})

@@ -14,8 +14,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold
 
 from shallow import checks
+from shallow.display import short
 from shallow.kernels.machines import Machine
-from shallow.representation import short
 
 Split = tuple[np.ndarray, np.ndarray]
 Fit = Callable[[np.ndarray, np.ndarray, float], Machine]

@@ -1,14 +1,13 @@
-r"""What invariance under sign flips means for a kernel: averages over the flips, and how far a kernel is from them.
+r"""Invariance of kernels under sign flips of the inputs: a Gaussian kernel that has it, and how far others are from it.
 
 A function is invariant if $f(s \odot x) = f(x)$ for all flips s of a group G.  For a kernel there are two notions:
 
 - *joint* invariance, $K(s \odot x, s \odot z) = K(x, z)$: kernel machines commute with the flips, so that flipped data
   give a flipped prediction.  The expected tangent kernel of a network whose initial law is symmetric has it.
-- *full* invariance, $K(s \odot x, z) = K(x, z)$: every function of the space is invariant.
+- *full* invariance, $K(s \odot x, z) = K(x, z)$: every function of the space is invariant, as of a jointly invariant
+  kernel that is averaged over the flips of one argument.
 
-The average $K_G(x, z) = |G|^{-2} \sum_{s, t} K(s \odot x, t \odot z)$ is the kernel of the averaged features and fully
-invariant; for a jointly invariant kernel averaging one argument is enough.  Its trace beside that of K says how much
-of K lies on invariant functions.  Flips are rows of a matrix of signs; :func:`shallow.data.orthants.signs` makes them.
+Flips are rows of a matrix of signs; :func:`shallow.data.orthants.signs` makes them.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ import numpy as np
 from scipy.optimize import leastsq
 
 from shallow import checks
+from shallow.display import short
 from shallow.receptive.fields import checked
-from shallow.representation import short
 
 MODELS = ("bump", "gabor")
 #: Carriers tried: none, and the strongest modes of the field.

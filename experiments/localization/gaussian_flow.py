@@ -1,4 +1,4 @@
-r"""Loss and gradient flow of weights and biases for Gaussian data, in closed form: why two populations arise.
+r"""Gradient flow of weights and biases of erf networks on Gaussian data, in closed form: why two populations arise.
 
 The network is $\hat y(x) = \frac1K \sum_k \sigma(h_k + b_k)$, $h_k = \langle w_k, x\rangle$, with
 $\sigma(x) = \mathrm{erf}(x/\sqrt2)$, labels +1 and -1 of probability 1/2, and class i is $N(0, \Sigma_i)$.  With
@@ -29,7 +29,7 @@ import numpy as np
 from scipy.special import erf
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 from shallow.train import ode
 
 _DENSITY = (2 / np.pi) ** 0.5  # sigma'(0)

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from shallow import checks
+from shallow.display import short
 from shallow.receptive.fields import centre, checked
-from shallow.representation import short
 
 #: Biases of this modulus or less belong to neither population.
 DEAD_ZONE = 1e-3

@@ -16,8 +16,8 @@ import numba
 import numpy as np
 
 from shallow import checks
+from shallow.display import short
 from shallow.nets import TwoLayer
-from shallow.representation import short
 
 #: The angular radius of a cluster, in radians.
 TOLERANCE = 0.05

@@ -15,9 +15,9 @@ import numpy as np
 
 from experiments.simplicity_bias import circles
 from shallow import checks
+from shallow.display import short
 from shallow.geometry import alignment
 from shallow.nets import TwoLayer
-from shallow.representation import short
 
 #: Widths of the band of points beside the hyperplane that decide where :func:`search` turns, in standard deviations.
 WINDOWS = (1.0, 0.3, 0.1, 0.03)

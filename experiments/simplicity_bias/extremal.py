@@ -25,8 +25,8 @@ import numpy as np
 from scipy import optimize
 
 from shallow import checks
+from shallow.display import short
 from shallow.geometry import alignment
-from shallow.representation import short
 
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 

@@ -20,9 +20,9 @@ from scipy import optimize
 from shallow import checks, stats
 from shallow.book.recipes import Recipe
 from shallow.data import teachers
+from shallow.display import short
 from shallow.geometry import alignment
 from shallow.nets import TwoLayer
-from shallow.representation import short
 
 compiled = numba.njit(cache=True, nogil=True)
 #: Two solutions closer than this are one.

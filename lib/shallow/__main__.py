@@ -6,7 +6,7 @@ import gc
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
@@ -23,24 +23,18 @@ def main() -> None:
     gc.set_threshold(100_000)  # imports and parsed files make many objects: collecting takes a third of `list`
 
 
-def _names(command: Callable) -> Callable:
-    """The argument NAMES of a command, and the option --all."""
-    command = click.option("--all", "everything", is_flag=True, help="All recorded runs of the book.")(command)
-    return click.argument("names", nargs=-1)(command)
-
-
-def _chosen(names: tuple[str, ...], everything: bool) -> list[str]:
+def _known(names: tuple[str, ...]) -> list[str]:
+    """The records of these names, or all."""
     known = list(records.recipes())
-    if not names and not everything:
-        raise click.UsageError("name a record, or say --all; `python -m shallow list` prints them")
     for name in names:
         if name not in known:
             raise click.UsageError(f"unknown record {name!r}; `python -m shallow list` prints them")
-    return known if everything else list(names)
+    return list(names) or known
 
 
 @main.command()
-@_names
+@click.argument("names", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="All recorded runs of the book.")
 @click.option("--anew", is_flag=True, help="Also records that are fresh; they are left alone otherwise.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Cells at a time; by default one for each core.")
 @click.option("--device", help="For cells that run in torch, for example cuda.")
@@ -53,7 +47,9 @@ def record(names, everything, anew, jobs, device, seeds, scheduler, dry_run) -> 
     Each finished cell is kept at once: after an interruption the same command goes on where it stopped.  A cell that
     fails is reported and the others go on; the exit status is then 1.
     """
-    chosen, failed = _chosen(names, everything), False
+    if not names and not everything:
+        raise click.UsageError("name a record, or say --all; `python -m shallow list` prints them")
+    chosen, failed = _known(() if everything else names), False
     for name in chosen:
         fingerprint.of(records.recipe(name).cell)  # before anybody changes the files
     with _resumable(), _workers(scheduler) as client:
@@ -131,23 +127,23 @@ def list_() -> None:
 
 
 @main.command()
-@_names
+@click.argument("names", nargs=-1)
 @click.option("--cells", type=click.IntRange(min=1), default=1, show_default=True, help="Cells of each to recompute.")
 @click.option("--whole", is_flag=True, help="To the end also where a shorter part of a cell would be compared.")
 @click.option("--minutes", type=click.FloatRange(0, 1e6, min_open=True), help="Whole cells for that long instead.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Cells at a time with --minutes; by default one a core.")
 @click.option("--confirm", is_flag=True, help="Note in the manifests which cells agreed: stale records are confirmed.")
-def verify(names, everything, cells, whole, minutes, jobs, confirm) -> None:
-    """Recompute cells of each record and compare; exit status 1 if one differs or is missing.
+def verify(names, cells, whole, minutes, jobs, confirm) -> None:
+    """Recompute cells of each record, or of all, and compare; exit status 1 if one differs or is missing.
 
     The cells are drawn from all quarters of the cost, other ones on another day.  --minutes spends that time where
     least of the computing has been redone.  They must equal the record to rounding; on a kind of processor that has
     never reproduced it exactly, by the tolerance of the recipe.  --confirm keeps the data and notes which cells agreed,
     by which code, when and where; a record that was stale then counts as confirmed.
     """
-    chosen, failed = _chosen(names, everything or not names), 0
+    failed = 0
     try:
-        for name, outcome in _redone(chosen, cells, whole, minutes, jobs or cpu_count()):
+        for name, outcome in _redone(_known(names), cells, whole, minutes, jobs or cpu_count()):
             if isinstance(outcome, Exception):
                 failed += not isinstance(outcome, verification.Unavailable)
                 click.echo(f"{name}: {outcome}", err=True)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import erf
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 
 #: Activations; those of :mod:`shallow.train.online`, without hurry.
 ACTIVATIONS = {"erf": lambda z: erf(z / z.dtype.type(2**0.5)), "relu": lambda z: np.maximum(z, 0)}

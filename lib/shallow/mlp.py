@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 
 Network = tuple[list[np.ndarray], list[np.ndarray]]
 

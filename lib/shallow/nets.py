@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 
 #: Step of each parameter group relative to the nominal step: (v, W, b).
 ALL, OUTPUT_ONLY, HIDDEN_ONLY = (1.0, 1.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 1.0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from agreement.authors.files import Recording, difference
+from fresh_batches import batches
 from scipy.special import erfinv
 
 from shallow import committee
@@ -113,7 +114,7 @@ def stream() -> np.random.Generator:
 @cache
 def of_training() -> dict[str, np.ndarray]:
     """The library's value of every output, starts and batches from their streams."""
-    found = {"x": online.batches(pair(), stream(), 100, TRAINING.settings["batch"], np.float64)}
+    found = {"x": batches(pair(), stream(), 100, TRAINING.settings["batch"], np.float64)}
     for name in ("relu", "relu_unbiased", "erf"):
         run = trained(name)
         W, b = run.W[0], run.b[0]

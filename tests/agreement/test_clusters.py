@@ -95,8 +95,3 @@ def test_number_for_a_share():
     assert clusters.number_for(np.array([1.0, 96.0, 3.0]), 0.97) == 2
     assert clusters.number_for(np.array([1.0, 96.0, 3.0]), 1.0) == 3
     assert clusters.number_for(np.empty(0)) == 0
-
-
-def test_a_network_without_mass_has_no_clusters():
-    found = clusters.find(nets.TwoLayer(np.ones((3, 2)), np.zeros(3), np.zeros(3)))
-    assert len(found.masses) == 0 == found.number() == found.effective_width and (found.labels == -1).all()

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from experiments.cyclic_labels import oracle
 from shallow import nets
 from shallow.data import cyclic
 from shallow.kernels import empirical
-from shallow.train import oracle, univariate
+from shallow.train import univariate
 
 
 def random_network(rng: np.random.Generator, width: int, inputs: int) -> nets.TwoLayer:

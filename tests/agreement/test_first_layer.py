@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from shallow import nets
 from shallow.data import single_index
@@ -121,23 +119,6 @@ def test_a_wrong_option_is_seen_by_the_comparison():
     half = trajectory(x, y, student, GD(), **options | {"factor": 0.5})
     assert distance(half, reference(x, y, student, GD(), **options)) > 1e-5
     assert distance(half, reference(x, y, student, GD(), **options | {"rate": 0.25})) < 1e-12
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    sizes=st.tuples(*[st.integers(1, 12)] * 3),
-    rule=st.sampled_from(list(RULES)),
-    scaling=st.sampled_from(list(SCALINGS)),
-    link=st.sampled_from(["softplus", "tanh", "relu"]),
-    rate=st.floats(1e-3, 5.0),
-    decay=st.floats(0.2, 1.0),
-    seed=st.integers(0, 99),
-)
-def test_trajectories_of_random_problems(sizes, rule, scaling, link, rate, decay, seed):
-    x, y, student = problem(*sizes, seed=seed, scaling=scaling, link=link)
-    options = dict(rate=rate, steps=4, decay=decay)
-    expected = reference(x, y, student, RULES[rule], **options)
-    assert distance(trajectory(x, y, student, RULES[rule], **options), expected) < 1e-7
 
 
 def test_both_normalisations_see_the_same_weights_in_every_forward_pass():

@@ -6,10 +6,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.cyclic_labels import oracle
 from shallow import nets
 from shallow.data import teachers
 from shallow.stats import stream
-from shallow.train import flow, oracle
+from shallow.train import flow
 
 
 def problem(n, d, m, *, seed=0, scale=0.1, margin=0.0):

@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
-from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 from experiments.hidden_structure import linear_machines, selection
@@ -200,8 +199,3 @@ def test_folds_are_those_of_an_even_split_and_equal_errors_take_the_first_penalt
     fits = dict(fit=machines.squared_hinge, error=selection.misclassified)
     assert selection.path(np.eye(4), np.array([1.0, -1, 1, -1]), [1.0, 2.0], split, **fits).best == 1.0
     assert selection.misclassified(np.zeros(2), np.array([-1.0, 1.0])) == 0.5  # zero has the sign of -1
-
-
-def test_every_point_may_be_scaled_to_one_length():
-    squares = (J**2).sum(axis=1)
-    assert selection.cosine(NEW @ J.T, (NEW**2).sum(axis=1), squares) == pytest.approx(normalize(NEW) @ normalize(J).T)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from fresh_batches import batches
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,7 +36,7 @@ def by_autograd(start, pairs, *, rate, steps, batch, labels, loss, offset, bound
     W, b = (torch.tensor(array[0], dtype=torch.float64, requires_grad=True) for array in (start.W, start.b))
     y = torch.tensor(np.repeat(np.array(labels, float), batch // 2))
     losses = []
-    for x in online.batches(pairs, streams(1)[0], steps, batch, np.float64):
+    for x in batches(pairs, streams(1)[0], steps, batch, np.float64):
         hidden = torch.tensor(x) @ W.T + b
         activated = torch.erf(hidden / 2**0.5) if start.activation == "erf" else torch.relu(hidden)
         residual = offset + start.readout * activated.sum(dim=1) - y
@@ -88,17 +89,6 @@ def test_the_standard_network_in_single_precision_stays_with_autograd_for_two_hu
     assert np.abs(run.last.b[0] - b).max() < 1e-3
 
 
-def test_the_loss_is_that_of_the_network_on_its_batch():
-    start = networks(1, 5, 12)
-    x = online.batches(pair(), streams(1)[0], 1, 60, np.float64)[0]
-    y = np.repeat([1.0, 0.0], 30)
-    for loss, value in (("square", lambda r: r**2 / 2), ("absolute", abs)):
-        run = online.train(
-            start, pair(), rngs=streams(1), rate=1.0, steps=1, batch=60, labels=(1, 0), loss=loss, offset=0.1
-        )
-        assert run.losses[0, 0] == pytest.approx(value(start.forward(x)[0] + 0.1 - y).mean(), abs=1e-14)
-
-
 PROCESSES = [
     {"gain": 0.01},
     {"gain": 3.0},
@@ -119,7 +109,7 @@ PROCESSES = [
 def test_batches_are_what_the_process_makes_of_the_same_normal_numbers(shape, options):
     """With n points and ranks r the white numbers of a block are (r2, rows, r1), rows the samples of one class."""
     rows, classes = 20, (Process(shape, 1.1, **options), Process(shape, 0.7, **options))
-    found = online.batches(classes, stream("same"), 1, 2 * rows, np.float64)[0]
+    found = batches(classes, stream("same"), 1, 2 * rows, np.float64)[0]
     state = vector_math.lanes(stream("same"))
     for process, x in zip(classes, found.reshape(2, rows, -1)):
         *across, along = process.roots
@@ -134,7 +124,7 @@ def test_batches_are_what_the_process_makes_of_the_same_normal_numbers(shape, op
 
 def test_number_types_have_the_same_batches_and_blocks_of_rows_are_drawn_one_after_the_other():
     pairs, batch = pair(40), 2 * (2 * fresh_samples.BLOCK // 40 + 7)
-    double, single = (online.batches(pairs, stream("types"), 2, batch, dtype) for dtype in (np.float64, np.float32))
+    double, single = (batches(pairs, stream("types"), 2, batch, dtype) for dtype in (np.float64, np.float32))
     assert np.abs(double - single).max() < 2e-4  # the slope of erf(3 z) amplifies rounding
     assert len(np.unique(double.round(9).reshape(-1, 40), axis=0)) == 2 * batch  # no sample comes twice
 
@@ -177,7 +167,7 @@ def test_a_pruned_network_goes_on_with_the_read_out_of_the_whole():
     start = networks(1, 6, 12)
     kept = start.pruned([0, 2, 5])
     assert kept.readout == 1 / 6
-    x = online.batches(pair(), stream("pruned"), 1, 40, np.float64)[0]
+    x = batches(pair(), stream("pruned"), 1, 40, np.float64)[0]
     rest = start.pruned([1, 3, 4])
     np.testing.assert_allclose(kept.forward(x) + rest.forward(x), start.forward(x), rtol=0, atol=1e-14)
     options = {"rate": 1.0, "steps": 10, "batch": 30, "offset": 0.2}

@@ -6,10 +6,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.cyclic_labels import oracle
 from shallow import nets
 from shallow.data import cyclic
 from shallow.nets import TwoLayer
-from shallow.train import oracle, prefix_sums, univariate
+from shallow.train import prefix_sums, univariate
 
 GRID = cyclic.grid()
 
@@ -177,16 +178,6 @@ def test_most_kinks_need_no_predicate():
 
 
 # Random problems.
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 10), st.sampled_from(list(OPTIONS)))
-def test_random_problems_are_those_of_autograd(seed, n, m, name):
-    rng = np.random.default_rng(seed)
-    x, y = rng.uniform(-1, 1, n), rng.choice([-1.0, 1.0], n)
-    network = nets.normal(rng, m)
-    run = univariate.train(x, y, network, step=0.02, epochs=20, **OPTIONS[name])
-    assert largest_difference(run.network, oracle.train(x, y, network, step=0.02, epochs=20, **OPTIONS[name])) < 1e-12
 
 
 eighths = st.integers(-8, 8).map(lambda k: k / 8)

@@ -1,15 +1,10 @@
 """Sliders on the static page move the picture that the reader sees: by keyboard, by mouse, by Play; with no kernel."""
 
-import json
 import re
 
-import matplotlib.pyplot as plt
 import pytest
 import references
-from ipywidgets import embed
 from playwright.sync_api import Locator, Page, expect
-
-from shallow.book import sliders
 
 CALL = re.compile(r"^sliders\.\w+\(", re.MULTILINE)
 CHAPTERS = [path for path in references.chapters() if CALL.search(path.read_text(encoding="utf-8"))]
@@ -118,43 +113,3 @@ def test_no_other_page_shows_a_widget(available):
     """The test above sees every slider of the site."""
     shown = {name for name in references.pages() if VIEW in (SITE / f"{name}.html").read_text(encoding="utf-8")}
     assert shown == {f"book/{chapter.stem}" for chapter in CHAPTERS} and "book/heavy_tails" in shown
-
-
-def bars(epoch, width):
-    figure, ax = plt.subplots(figsize=(4, 2))
-    ax.bar(["epoch", "width"], [epoch, width])
-    ax.set_ylim(0, 1000)
-    return figure
-
-
-@pytest.fixture
-def grid(page, site):
-    """A page of its own with two sliders over a grid of frames, shown by the scripts of the site."""
-    box = sliders.explore(bars, alt="Two bars.", epoch=[0, 500, 1000], width=[128, 512], start={"epoch": 500})
-    data = embed.embed_data(views=[box], state=embed.dependency_state([box]))
-    mime, static = "application/vnd.jupyter.widget", f"{site}/_static"
-    body = f"""<!doctype html><html lang="en"><head><title>Sliders</title>
-        <link rel="stylesheet" href="{static}/sliders.css">
-        <script src="{static}/offline.js"></script><script src="{static}/sliders.js"></script>
-        <script type="{mime}-state+json">{json.dumps(data["manager_state"])}</script></head>
-        <body><article class="bd-article">
-        <script type="{mime}-view+json">{json.dumps(data["view_specs"][0])}</script>
-        </article><script src="{static}/vendor/embed.js"></script></body></html>"""
-    page.route(f"{site}/grid.html", lambda route: route.fulfill(body=body, content_type="text/html"))
-    page.goto(f"{site}/grid.html", wait_until="networkidle")
-    (box,) = sets(page)
-    return box
-
-
-def test_two_sliders_over_a_grid(page, log, grid):
-    assert written(grid) == "epoch 500, width 128"
-    check(page, grid)
-    assert log.clean(), log
-
-
-def test_paper_gets_the_picture_and_its_values_alone(page, grid):
-    assert grid.locator("figcaption").bounding_box()["height"] <= 1
-    page.emulate_media(media="print")
-    expect(grid.locator(".noUi-handle").first).to_be_hidden()
-    expect(grid.locator("img")).to_be_visible()
-    assert grid.locator("figcaption").bounding_box()["height"] > 10

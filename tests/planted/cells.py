@@ -70,7 +70,6 @@ def deadly(seed: int) -> xr.Dataset:
 SEEDS = list(range(12))
 RECORDS = {
     "planted/slow": Recipe(slow, {"seed": SEEDS}, {"seconds": 0.2}, "Slow cells"),
-    "planted/long": Recipe(slow, {"seed": SEEDS}, {"seconds": 1.5}, "Cells that leave time to be interrupted"),
     "planted/large": Recipe(noise, {"seed": SEEDS}, {"size": 4000}, "A record of 180 kB, from cells of 32 kB"),
     "planted/quick": Recipe(slow, {"seed": [3, 4, 5]}, {}, "Quick cells"),
     "planted/fragile": Recipe(fragile, {"seed": SEEDS[:5]}, {}, "One cell fails"),

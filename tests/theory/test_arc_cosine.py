@@ -5,8 +5,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from experiments.cyclic_labels import wide_kernels
-from shallow import nets
-from shallow.kernels import arc_cosine, empirical, layered
+from shallow.kernels import arc_cosine, layered
 from shallow.stats import stream
 
 
@@ -47,22 +46,6 @@ def test_kernel_is_positive_semidefinite_as_is_every_layer(output):
         assert values[0] >= -1e-13 * values[-1]
     values = np.linalg.eigvalsh(sum(layers) - 2 * layers[1])  # no sum of kernels
     assert values[0] < -1e-3 * values[-1]
-
-
-def test_doubling_all_layers_into_one_network_is_no_antisymmetric_pair():
-    """The same function as one wide network has more parameters, the zeros between the halves, and another kernel."""
-    weights, biases = draw(stream("arc-cosine", "pair"), 4, 2, 10)
-    x, half = points(8, 4), weights[-1] / 2**0.5
-    middle = np.kron(np.eye(2), weights[1])
-    doubled = (
-        [np.tile(weights[0], (2, 1)), middle, np.hstack([half, -half])],
-        [*(np.tile(b, 2) for b in biases[:2]), [0.0]],
-    )
-    assert np.abs(layered.ntk(*doubled, x) / layered.ntk(weights, biases, x) - 1).min() > 0.01
-    shallow = nets.default(stream("arc-cosine", "two layers"), 20, 4)
-    folded = empirical.ntk(nets.antisymmetric(shallow), x, rates=nets.ANTISYMMETRIC)
-    lists = [shallow.W, shallow.v[None]], [shallow.b, np.zeros(1)]
-    assert layered.ntk(*lists, x) - 1 == pytest.approx(folded, rel=1e-12)  # one hidden layer, no output bias
 
 
 def test_moments_are_those_of_samples_and_of_the_closed_form_for_one_input():

@@ -33,11 +33,6 @@ def test_gaussian_kernels_stay_below(x, points):
     assert mean < ceiling(TARGET, DEVIATION, DIMENSION, points) + 3 * error
 
 
-def test_the_kernel_that_knows_the_direction_is_above():
-    """The twin: one function of the direction holds everything."""
-    assert ceiling(TARGET, DEVIATION, DIMENSION, 1) < 0.5
-
-
 def test_linear_functions_hold_what_is_linear(x):
     """The D coordinates take a share of an odd part; times a radial function they reach the ceiling of a cubic."""
     cubic = Polynomial([0, -1.0, 0, 1.0])

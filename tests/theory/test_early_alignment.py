@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from experiments.simplicity_bias import early_alignment, phases, two_fits
+from experiments.simplicity_bias import early_alignment, phases
 from shallow import nets
 from shallow.data import teachers
 from shallow.stats import stream
@@ -63,14 +63,6 @@ def test_neurons_enter_their_cones_in_a_time_proportional_to_the_scale():
         for scale in (1e-2, 1e-3, 1e-4)
     ]
     np.testing.assert_allclose(np.diff(np.log(entered)), -np.log(10), atol=0.1)
-
-
-def test_without_a_teacher_neurons_do_not_end_in_two_cones():
-    """The twin: labels of noise alone."""
-    x, y, network, _ = two_fits.draw(0, 300, scale=1e-4, fresh=1, both_signs=True)
-    y = stream("noise alone").standard_normal(300)
-    end = early_alignment.path(x, y, network, two_fits.alignment_time(x, y, 1e-4, 0.25), step=0.05)
-    assert not np.array_equal(end.W[-1] @ x.T > 0, np.sign(network.v)[:, None] * x[:, 0] > 0)
 
 
 def test_slow_growth_takes_ln_of_the_scale_and_fast_growth_does_not():

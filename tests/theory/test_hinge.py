@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from experiments.cyclic_labels import two_clusters
+from experiments.cyclic_labels import oracle, two_clusters
 from shallow import nets
 from shallow.data import cyclic
 from shallow.kernels import empirical
-from shallow.train import oracle, plain, univariate
+from shallow.train import plain, univariate
 
 
 def problem(n=30, width=64, seed=0):

@@ -40,14 +40,7 @@ def test_the_heavy_twin_has_the_same_covariance_and_signs_but_the_other_tails(ga
 
 def test_kurtosis_of_samples_is_that_of_the_quadrature():
     rng = stream("kurtosis")
-    for gain, tails in (
-        (0.3, "light"),
-        (0.5**0.5, "light"),
-        (3, "light"),
-        (100, "light"),
-        (0.1, "heavy"),
-        (0.2, "heavy"),
-    ):
+    for gain, tails in ((0.3, "light"), (3, "light"), (100, "light"), (0.1, "heavy"), (0.2, "heavy")):
         process = Process(16, 0.2, gain, tails=tails)  # independent pixels
         x = process.sample(rng, 20_000)
         blocks = (x**4).mean(axis=1) / (x**2).mean() ** 2 - 3

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fresh_batches import batches
 
 from shallow import committee
 from shallow.data.nlgp import Process, circulant
@@ -22,7 +23,7 @@ def deviation(x: np.ndarray, covariance: np.ndarray) -> float:
 def test_batches_have_the_covariance_of_their_class_and_not_that_of_another_gain(gain, dtype):
     """Batches of many blocks: fresh numbers in each, or the standard error would be too small."""
     pair, other = (tuple(Process(40, xi, g) for xi in (2.0, 1.0)) for g in (gain, 100.0))
-    x = online.batches(pair, stream("laws", "covariance"), 10, 6000, dtype).astype(np.float64)
+    x = batches(pair, stream("laws", "covariance"), 10, 6000, dtype).astype(np.float64)
     for process, wrong, samples in zip(pair, other, (x[:, :3000], x[:, 3000:])):
         samples = samples.reshape(-1, 40)
         assert deviation(samples, process.covariance) < 4.5
@@ -33,7 +34,7 @@ def test_batches_have_the_covariance_of_their_class_and_not_that_of_another_gain
 def test_samples_are_independent_within_a_batch_between_classes_and_between_steps():
     """The largest of many correlations of white samples; a class drawn from the other's numbers would show."""
     white = Process(40, 0.3, 3.0)  # the correlation of neighbours is 1e-5
-    x = online.batches((white, white), stream("laws", "independence"), 2, 4000, np.float64)
+    x = batches((white, white), stream("laws", "independence"), 2, 4000, np.float64)
     parts = np.stack([x[0, :1000], x[0, 1000:2000], x[0, 2000:3000], x[1, :1000], x[1, 2000:3000]])
 
     def largest(first, second):

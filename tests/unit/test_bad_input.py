@@ -35,12 +35,11 @@ WITH_ARRAYS = [name for name, case in CASES.items() if any(map(is_array, case.ar
 MODULES = {
     "book": "what turns experiments into pages: has tests of its own",
     "checks": "test_checks.py",
-    "representation": "shows whatever it is given",
+    "display": "shows whatever it is given",
     "train.fresh_samples": "makes the compiled core of train.online, which checks",
     "train.fused": "makes the compiled core of train.minibatch, which checks",
     "train.vector_math": "makes functions for compiled loops, in which nothing can be checked",
     "train.functions": "likewise",
-    "train.oracle": "the slow trainer that tests trust",
 }
 #: Functions and methods without rows.
 FUNCTIONS = {

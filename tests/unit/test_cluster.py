@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -96,27 +95,6 @@ def test_a_killed_worker_costs_no_cell(planted, cluster):
     assert not killer.is_alive() and len((planted / "trace").read_text(encoding="utf-8").splitlines()) >= 12
     local = sweep.grid(cells.slow, {"seed": cells.SEEDS}, jobs=2, seconds=0.0)
     xr.testing.assert_identical(records.load("planted/slow"), local.assign(value=local.value.astype("float32")))
-
-
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_recording_goes_on_where_it_stopped(planted, cluster, sent):
-    """Ctrl-C or kill after some cells: they are kept, and the second call computes none of them again."""
-    command = [sys.executable, "-m", "planted", "record", "planted/long", "--scheduler", cluster.scheduler_address]
-    environment = os.environ | {"SHALLOW_RECORDS": str(planted)}
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, encoding="utf-8") as first:
-        while len(list(planted.rglob("*.cell"))) < 3:
-            time.sleep(0.02)
-        first.send_signal(sent)
-        _, said = first.communicate(timeout=60)
-    assert first.returncode == 128 + sent, said
-    assert "interrupted; the same command goes on where it stopped" in said
-    store = recording.store("planted/long")
-    kept = [seed for seed in cells.SEEDS if store.holds({"seed": seed})]
-    assert 3 <= len(kept) < len(cells.SEEDS)
-    subprocess.run(command, env=environment, check=True, timeout=60)
-    computed = Counter((planted / "trace").read_text(encoding="utf-8").splitlines())
-    assert {computed[str({"seed": seed})] for seed in kept} == {1}
-    assert records.load("planted/long")["count"].values.tolist() == cells.SEEDS
 
 
 def test_a_worker_with_other_code_that_joins_later_computes_nothing(planted, gate, cluster):

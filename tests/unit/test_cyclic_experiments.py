@@ -10,7 +10,6 @@ from experiments.cyclic_labels import (
     bumps,
     embedding,
     ensembles,
-    heatmaps,
     kernel_regime,
     loss_curves,
     loss_reduction,
@@ -18,7 +17,7 @@ from experiments.cyclic_labels import (
     trainer_agreement,
     undersampling,
 )
-from shallow import nets, stats
+from shallow import nets
 from shallow.book import sweep
 from shallow.data import cyclic
 from shallow.train import univariate
@@ -27,13 +26,6 @@ from shallow.train import univariate
 @pytest.mark.parametrize("epochs", [1, 50])
 def test_formulas_and_fast_trainer_on_ties(epochs):
     assert max(trainer_agreement.steps(epochs, 0.01).values()) < 1e-12
-
-
-def test_the_adversarial_problem_has_what_it_promises():
-    x, y, network = trainer_agreement.adversarial()
-    margins, inner = 1 - y * network.forward(x), np.outer(x, network.W[:, 0]) + network.b
-    assert (margins == 0).any() and (inner == 0).any() and (y == 0).any() and len(np.unique(x)) < len(x)
-    assert (inner <= 0).all(axis=0).any() and (network.W == 0).any()
 
 
 def test_instability_counts_jumps_after_the_start():
@@ -51,20 +43,6 @@ def test_the_mean_is_the_sum_at_another_step():
     same = [loss_reduction.reduced(50, 1, form, width=16, epochs=200) for form in ("sum", "mean, 50 x step")]
     assert same[0].identical(same[1]) and 0 < float(same[0].alive) <= 1
     assert loss_reduction.identity(20, 0, width=32) < 1e-12
-
-
-def test_active_terms_are_counted_near_boundaries():
-    cell = loss_reduction.active_terms(40, 0.001, 0, width=16, epochs=20)
-    x = cyclic.sample(40, base=7).x
-    near = np.abs(x[:, None] - np.array([-2, -1, 0, 1, 2]) / 6).min(axis=1) < 1 / 24
-    assert int(cell.points_near) == near.sum()
-    assert (cell.active_near <= cell.active).all() and list(cell.epoch) == [2, 10, 20]
-
-
-def test_excess_near_on_planted_counts():
-    active, points, n = np.array([4, 0, 4]), np.array([5, 5, 5]), np.array([10, 10, 10])
-    assert loss_reduction.excess_near(active, np.array([4, 0, 4]), points, n, name="t").estimate == pytest.approx(0.5)
-    assert loss_reduction.excess_near(active, np.array([2, 0, 2]), points, n, name="t").estimate == pytest.approx(0)
 
 
 @pytest.fixture(scope="module")
@@ -105,20 +83,6 @@ def test_amplitude_measure_agrees_with_the_ensemble_functions(grown):
     a = ensembles.amplitudes(gram)
     assert np.allclose(spread[0], a.std(axis=-1) / a.mean(axis=-1))
     assert np.allclose(removed[0], 1 - ensembles.variance_at_equal_amplitude(gram) / ensembles.variance(gram))
-
-
-def test_sources_hold_what_they_say():
-    cells = {v: amplitudes.source(10, 0, v, models=3, step=1e-12, epochs=1) for v in amplitudes.VARIED}
-    power = {v: np.ptp(np.diag(cell.gram)) for v, cell in cells.items()}
-    assert power["data"] < 1e-9 < 1e-3 < power["start"]  # the data hardly matter before the first step
-    assert np.allclose(cells["start"].gram, cells["both"].gram)
-
-
-def test_frozen_cell_sees_the_difference():
-    cell = amplitudes.frozen(10, 0, further=20)
-    assert cell.reached and cell.unchanged and cell.decays
-    assert (cell.loss.sel(factor=slice(1, None)) == 0).all() and cell.loss.sel(factor=0.9) > 0
-    assert not amplitudes.frozen(30, 0, epochs=50, further=5).unchanged
 
 
 @pytest.fixture(scope="module")
@@ -233,35 +197,6 @@ def test_outcomes_keep_the_bump_and_the_end_of_a_run():
     inside = undersampling.final_errors(bumps.outcomes(stacked), "poor(5,1)")[1]
     assert inside == last.cluster_error.values[5]
     assert np.isnan(undersampling.final_errors(bumps.outcomes(stacked), "iid")[1]).all()
-
-
-def test_energies_are_shares_at_the_moments_of_qualifying_runs():
-    cells = {seed: mechanism.energies(seed, design="poor(5,1)", agop=0.0) for seed in range(6)}
-    anatomies = sweep.grid(mechanism.anatomy, {"seed": range(6)}, design="poor(5,1)")
-    found = mechanism.events(anatomies, (5,))
-    assert 0 < found.sizes["seed"] < 6
-    wanted = mechanism.at_events(anatomies, found, "energy_grid").transpose("seed", "moment", "cluster")
-    for seed, cell in cells.items():
-        if seed in found.seed:
-            assert np.allclose(cell.energy_grid, wanted.sel(seed=seed))
-            assert np.allclose(cell.energy_grid.sum("cluster"), 1)
-        else:
-            assert cell.energy_grid.isnull().all()
-
-
-def test_ensemble_of_a_form_takes_its_step():
-    cells = {form: loss_reduction.ensemble(50, 0, form) for form in loss_reduction.STEPS}
-    assert np.array_equal(cells["sum"].gram, cells["0.5/n"].gram)  # the two steps coincide at n = 50
-    assert not np.array_equal(cells["sum"].gram, cells["0.1/n"].gram)
-    plain = ensembles.ensemble(50, step=0.01)
-    assert np.array_equal(heatmaps.unpack(cells["sum"].gram), plain.gram)
-
-
-def test_bootstrap_weights_are_those_of_the_named_stream():
-    drawn = stats.stream("models", "t").multinomial(40, np.full(40, 1 / 40), (7, 3)) / 40
-    for _ in range(2):  # drawn, then remembered
-        assert np.array_equal(heatmaps.weights(3, 40, name="t", resamples=7), drawn)
-    assert not np.array_equal(heatmaps.weights(3, 40, name="u", resamples=7), drawn)
 
 
 def test_a_disturbance_is_passed_on_in_proportion_before_runs_part():

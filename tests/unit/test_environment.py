@@ -23,11 +23,6 @@ def test_same_pins():
     assert sorted(line for line in pip if not line.startswith("--")) == sorted(requirements("test", "lab"))
 
 
-def test_conda_installs_the_package_itself():
-    pip = next(entry["pip"] for entry in CONDA if isinstance(entry, dict))
-    assert "--editable ." in pip
-
-
 def test_same_python():
     tested = next(entry for entry in CONDA if str(entry).startswith("python=")).removeprefix("python=")
     assert PROJECT["requires-python"] == f">={tested}"
@@ -36,12 +31,6 @@ def test_same_python():
 @pytest.mark.parametrize("line", requirements("test", "lab", "cluster", "bench"))
 def test_every_requirement_is_an_exact_pin(line):
     assert PINNED.fullmatch(line), f"{line} is not of the form name==version"
-
-
-@pytest.mark.parametrize("line", requirements("test"))
-def test_pins_are_installed(line):
-    name, version = PINNED.fullmatch(line).groups()
-    assert metadata.version(name).partition("+")[0] == version
 
 
 def test_one_version_number():

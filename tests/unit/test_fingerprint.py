@@ -189,11 +189,3 @@ def test_a_cell_in_another_module_is_the_same(mimic):
 def test_an_import_that_cannot_be_followed_is_refused(mimic, line):
     with pytest.raises(ValueError, match=rf"mimic.cells must import as in `from package import module`, got '{line}'"):
         mimic("cells.py", "from mimic.deep import inner", line)
-
-
-def test_a_function_without_a_source_is_refused():
-    def local():
-        return 0
-
-    with pytest.raises(ValueError, match="top level of a module, got .*local"):
-        fingerprint.of(local)

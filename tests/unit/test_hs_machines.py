@@ -51,10 +51,6 @@ CELLS = {
         ),
         {"machine": 2, "part": 2, "range": 3},
     ),
-    "author's Gaussian": (
-        lambda: polynomial_machines.author_gaussian(0, 5, points=200, folded=40, size=2000),
-        {"part": 2, "range": 3},
-    ),
     "dimensions": (
         lambda: polynomial_machines.by_dimension(0, 2, points=200, tuning=40, penalties=(1.0,), gammas=(1.0,)),
         {"part": 2, "range": 3},
@@ -104,15 +100,6 @@ def test_scores_tell_the_folded_radius_from_a_half_space():
     assert np.array_equal(perfect.profile, np.tile(shells.PROFILE > 1.55, (3, 1)))
     half = orthant_scores.scores(lambda x: x[:, 0], task, 0, few)
     assert half.empty == half.others == half.worst == 0.5 and half.ones in (0, 1)
-
-
-def test_subsets_are_balanced_and_nested():
-    train = shells.draw(1).train
-    for per_class in (1, 5):
-        few = orthant_scores.subset(train, per_class)
-        _, counts = np.unique(2 * few.orthant + few.label, return_counts=True)
-        assert len(counts) == 254 and (counts == per_class).all()
-    assert {tuple(x) for x in orthant_scores.subset(train, 1).x} < {tuple(x) for x in few.x}
 
 
 def test_kernels_that_know_the_symmetry_classify_the_empty_orthant_and_the_gaussian_does_not():

@@ -66,16 +66,6 @@ def test_which_orthants_are_empty(found):
     assert found["crossed"].empty.values == pytest.approx(found["crossed"].accuracy[:, sweeps.EMPTY[2]].values)
 
 
-def test_more_empty_orthants_come_on_top_of_fewer():
-    """So that runs with different numbers can be compared in pairs; constant size to one percent."""
-    empty = [np.flatnonzero(~sweeps.many_empty(3, k, **SHORT).populated).tolist() for k in (2, 4)]
-    assert set(empty[0]) < set(empty[1])
-    random = np.flatnonzero(~sweeps.fewer_neighbours(3, 3, "random", **SHORT).populated)
-    assert len(random) == 4 and shells.empty_orthant(3) in random
-    for k in (2, 16, 64):
-        assert abs(round(12_700 / (128 - k)) * (128 - k) - 12_700) < 127
-
-
 def test_shortened_cells_are_the_beginning_of_whole_ones():
     """What the comparison of records with recomputed cells relies on."""
     whole, short = orthants.network(1, 1, 8, epochs=10), orthants.network(1, 1, 8, epochs=1, final=False)
@@ -116,8 +106,3 @@ def test_nearest_points_before_training():
     assert found.sel(depth=0, label=0) <= 0.02 and found.sel(depth=0, label=1) >= 0.98
     initial = orthants.author(0, 3, epochs=1, final=False).match.sel(moment="initial")
     np.testing.assert_array_equal(found.sel(depth=3), initial)
-
-
-def test_kernels_on_few_points():
-    found = sweeps.sparse_rbf(0, 20, gammas=(0.3,))
-    assert found.sizes == {"gamma": 1} and 0.5 <= float(found.empty[0]) <= 1 and float(found.others[0]) > 0.8

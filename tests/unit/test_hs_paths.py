@@ -58,12 +58,6 @@ def test_a_kernel_that_knows_the_direction_fits():
     assert knowing.ntk_cv < 0.2 * blind.ntk_cv
 
 
-def test_correlation_of_a_constant_is_unknown():
-    a = rng("correlation").standard_normal(50)
-    assert kernel_paths.correlation(a, 3 - 2 * a) == pytest.approx(-1)
-    assert np.isnan(kernel_paths.correlation(a, np.full(50, 0.1)))
-
-
 def test_snapshots_between_epochs_are_those_of_the_trainer():
     task, setting = polynomials.problem("correlated", 3, 2, size=410), polynomials.COMMON
     start = polynomials.initial("correlated", 100, 512, 2)
@@ -179,15 +173,6 @@ def test_two_stages_against_their_kernels():
     there = found.sel(dict(short.indexes))
     for name in short.data_vars:
         np.testing.assert_allclose(short[name].values, there[name].values, rtol=1e-9, err_msg=name)
-
-
-def test_ingredients_of_the_documents_training():
-    found = two_stage.regular(1, 4, start="paired", noise=0.5, train=200, **REGULAR)
-    assert found.mse.dims == ("learner",) and (found.mse > 0).all() and found.epochs == 3
-    clean = two_stage.regular(1, 4, start="paired", train=200, **REGULAR)
-    assert not np.allclose(clean.mse, found.mse)
-    short = two_stage.regular(1, 4, start="paired", train=200, **(REGULAR | {"early": 1, "whole": False}))
-    assert_same(short, clean.sel(dict(short.indexes)))
 
 
 def test_both_solvers_of_a_machine_agree(monkeypatch):

@@ -40,14 +40,6 @@ def noise(name, shape=(100, 200)):
     return np.linalg.svd(stream("deep nets test", name).standard_normal(shape), compute_uv=False) ** 2
 
 
-def test_a_sample_is_standardised_in_proportion_and_known_by_its_checksum():
-    first, again, other = (deep_nets.draw(seed, "digits", 100) for seed in (0, 0, 1))
-    assert first.x.shape == (100, 1, 32, 32) and first.x_test.shape == (50, 1, 32, 32)
-    assert abs(first.x.mean()) < 1e-5 and first.x.std() == pytest.approx(1, abs=1e-5)
-    assert np.isin(np.bincount(first.y, minlength=10), (9, 10, 11)).all()
-    assert first.checksum == again.checksum != other.checksum and np.array_equal(first.x, again.x)
-
-
 @pytest.mark.parametrize("name", ["VGG11", "ResNet18"])
 def test_first_spectra_are_those_of_the_initial_network(name, narrow):
     """Computed once more from the weights; shortcuts are left out, and short spectra end in NaN."""
@@ -67,16 +59,6 @@ def test_training_is_that_of_the_full_batch(narrow):
     expected = torch.nn.functional.cross_entropy(network(torch.tensor(sample.x)), torch.tensor(sample.y)).item()
     assert narrow["VGG11"].loss.sel(step=0).item() == pytest.approx(expected, rel=1e-5)
     assert narrow["VGG11"].checksum.item() == sample.checksum
-
-
-@pytest.mark.parametrize("micro_batch", [1, 7, 100])
-def test_accuracy_is_the_share_of_right_answers(micro_batch):
-    """A network that answers with ten of the pixels."""
-    x, y = np.zeros((20, 1, 4, 4), np.float32), np.arange(20) % 10
-    x.reshape(20, 16)[np.arange(20), y] = 1
-    network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Identity())
-    assert deep_nets.accuracy(network, x, y, micro_batch) == 1
-    assert deep_nets.accuracy(network, x, np.where(np.arange(20) < 5, 9 - y, y), micro_batch) == 0.75
 
 
 def test_a_power_law_is_heavy_and_noise_in_other_units_is_not():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import xarray as xr
 from scipy import stats as scipy_stats
 
 from experiments.heavy_tails import estimators, tail_fits
@@ -55,14 +54,6 @@ def test_chi_variables_have_the_spectrum_of_a_gaussian_matrix():
     assert len(wide) == 8 and (np.diff(wide) < 0).all()
 
 
-def test_contamination_replaces_a_share_by_a_bulk():
-    rng = np.random.default_rng(1)
-    clean, mixed = (estimators.sample("Pareto 2", rng, 1000, part) for part in (0, 0.5))
-    assert len(clean) == len(mixed) == 1000 and clean.min() >= 1
-    assert np.mean(mixed < 1) == pytest.approx(0.29, abs=0.04)  # half of the law, 58 % of which is below its mean
-    assert mixed[500:].mean() == pytest.approx(1, abs=0.02)
-
-
 def test_distance_at_the_edge_is_zero_for_a_power_law_only():
     shares = np.array([0.01, 0.1, 0.5])
     assert np.allclose(estimators.edge_distances(lambda p: (1 - p) ** -0.5, shares), 0, atol=1e-3)
@@ -90,13 +81,6 @@ def test_noise_of_unequal_rows_is_recognised():
     rows = np.exp(0.6 * rng.standard_normal(450))[:, None] * rng.standard_normal((450, 300))
     law = tail_fits.widened(np.linalg.svd(rows, compute_uv=False) ** 2, 450, 300)
     assert abs(law["spread"] - 1.2) < 0.2 and law["profile_distance"] < 0.03
-
-
-def test_support_needs_a_tenable_fit_and_no_better_rival():
-    base = xr.Dataset({"p": 0.5, "ratio": ("alternative", [1.0, -1.0]), "ratio_p": ("alternative", [0.001, 0.2])})
-    assert tail_fits.supported(base)
-    assert not tail_fits.supported(base.assign(p=0.05))
-    assert not tail_fits.supported(base.assign(ratio_p=("alternative", [0.001, 0.02])))
 
 
 def test_noise_of_the_same_norms_keeps_the_norms_and_nothing_else():

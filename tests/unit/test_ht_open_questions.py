@@ -79,12 +79,6 @@ def test_surgeries_keep_what_they_say():
     assert np.linalg.norm(made["noise values"]) == pytest.approx(600**0.5, rel=0.02)
 
 
-def test_nothing_is_left_to_operate_on_without_training():
-    found = open_questions.surgeries(0, rate=0.0, more=20, **SMALL)
-    np.testing.assert_allclose(found.loss.sel(surgery="rank one"), found.loss.sel(surgery="trained"), rtol=1e-6)
-    assert found.hill.sel(surgery="random vectors").item() == pytest.approx(float(found.hill.sel(surgery="trained")))
-
-
 def test_the_first_step_sees_the_average_direction():
     """Measured and predicted for all teachers; the direction of one index alone, or the span's size, would fail."""
     size = {"n": 800, "d": 320, "h": 480}
@@ -136,12 +130,6 @@ def test_a_controlled_run_follows_its_rule():
     factors = np.where(exponents > 2.2, 1.5, np.where(exponents < 2.0, 0.5, 1.0))
     assert rates[0] == 0.5 and len(set(factors)) > 1
     np.testing.assert_allclose(rates[1:] / rates[:-1], factors[:-1])
-
-
-def test_a_controlled_run_of_one_step_is_plain_training():
-    found, plain = steering.controlled(0, steps=1, start=0.3, **SMALL), rate_sweeps.steps(0, rate=0.3, steps=1, **SMALL)
-    np.testing.assert_allclose(found.test, plain.test.sel(penalty=0.01))
-    assert float(found.hill[0]) == tails.hill(plain.eigenvalues.values)
 
 
 def test_a_penalty_moves_the_exponent_to_its_target():

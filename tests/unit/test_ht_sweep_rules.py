@@ -171,14 +171,6 @@ def test_trends_are_strict_and_turn_where_they_are_planted():
     assert sweep_rules.turns(valley, 1.0) and sweep_rules.turns(-valley, 1.0) and not sweep_rules.turns(valley, 0.1)
 
 
-def test_curves_are_compared_with_the_untrained_student_or_without_it():
-    up, down = sweep(test=[1000.0, *range(9)]).test, sweep(test=-np.array([-9.0, *range(9)]) ** 3).test
-    assert sweep_rules.rank(up, up**3) == pytest.approx(1) and sweep_rules.rank(up, down) == pytest.approx(-1)
-    found = sweep_rules.paired_change(xr.Dataset({"test": up + up.seed}), 1.0, of="test", name="t")
-    assert found.estimate == pytest.approx(np.mean([(3 + s) / (1000 + s) - 1 for s in range(5)]), abs=1e-5)
-    assert found.low < found.estimate < found.high < -0.99
-
-
 def test_onsets_need_a_tail_of_both_kinds_and_then_a_loss():
     there, useful = sweep_rules.onsets(sweep(**NORMALISED), NOISE)
     assert there == useful == GRID[1:] and sweep_rules.onset_rate(sweep(**NORMALISED), NOISE) == 0.01
@@ -274,12 +266,6 @@ def test_the_best_rate_is_that_of_the_lowest_mean_test_loss_and_not_of_the_untra
     assert found.gap == pytest.approx(0.3) and found.test == pytest.approx(0.8)
 
 
-def test_the_first_rate_is_found_by_the_size_of_the_change():
-    values = sweep(test=STEEP).test
-    assert sweep_rules.first_rate(values) == sweep_rules.first_rate(2 - values) == GRID.index(2000.0)
-    assert sweep_rules.first_rate(values, 0.2) == GRID.index(1000.0)
-
-
 def points(test, train):
     """Sweeps at 500 to 8000 points with given losses at rate 1, and 1.0 and 0.5 untrained."""
     return {
@@ -326,13 +312,6 @@ def test_smaller_penalties(test, train, letters):
     assert broken(sweep_rules.smaller_penalties(one.expand_dims(seed=SEEDS, rate=RATES))) == letters
 
 
-def test_the_correlation_by_penalty_changes_its_sign_with_the_losses():
-    rising, falling = (sweep(test=np.linspace(1, 1 + slope, 10)) for slope in (1, -1))
-    both = xr.concat([rising, falling], "penalty").assign_coords(penalty=[0.01, 1.0])
-    found = sweep_rules.by_penalty(both, sweep(hill=FALLING).hill)
-    assert found == {0.01: pytest.approx(-1), 1.0: pytest.approx(1)}
-
-
 def test_rates_by_their_exponent():
     """The one nearest to two, and those in the benign range that changed the spectrum and won something."""
     hill = at(np.full(10, 2.4), p5=1.95)
@@ -342,11 +321,6 @@ def test_rates_by_their_exponent():
     worse = shaped | {"test": at(NORMALISED["test"], p3=1.2)}
     assert sweep_rules.benign_rates(sweep(**worse)) == [0.01, 1.0]
     assert sweep_rules.benign_rates(sweep(**shaped | {"change": np.full(10, 0.007)})) == []
-
-
-def test_a_range_is_narrower_if_it_is_shorter_and_ends_earlier():
-    assert sweep_rules.narrower([0.01, 0.1], [0.01, 0.1, 1]) and sweep_rules.narrower([], [0.01])
-    assert not sweep_rules.narrower([0.01, 1], [0.01, 0.1, 1]) and not sweep_rules.narrower([], [])
 
 
 def test_a_shaped_sweep_holds_a_record_and_the_shapes_of_its_spectra():

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
 from experiments.heavy_tails import (
     long_runs,
@@ -43,30 +42,12 @@ def test_a_full_batch_is_the_whole_sample():
     assert np.abs(half / wanted - 1).max() > 0.05
 
 
-def test_labels_without_information_keep_their_law_only():
-    sample = teacher_student.draw(0, **SMALL).samples.train
-    same, permuted, drawn = (training_spectra.relabelled(sample, labels, 0) for labels in training_spectra.LABELS)
-    np.testing.assert_array_equal(same.y, sample.y)
-    np.testing.assert_array_equal(np.sort(permuted.y), np.sort(sample.y))
-    assert abs(np.corrcoef(permuted.y, sample.y)[0, 1]) < 0.3 and drawn.y.dtype == sample.y.dtype
-    assert abs(drawn.y.mean() - sample.y.mean()) < 4 * sample.y.std() / np.sqrt(len(sample.y))
-
-
 @pytest.mark.parametrize("planted", [0, 1, 3])
 def test_outliers_are_counted(planted):
     """Directions of norm 60 in a matrix whose threshold is 11."""
     noise, ends = random_matrix("noise"), [np.linalg.qr(random_matrix(s, p, 5))[0] for s, p in (("u", 150), ("v", 100))]
     values = esd.eigenvalues(noise + 60 * ends[0][:, :planted] @ ends[1][:, :planted].T)
     assert training_spectra.outliers(values, 150, 100) == planted
-
-
-def test_shapes_of_a_dataset_are_those_of_each_spectrum():
-    path = training_spectra.path(0, rule="Adam code", rate=0.5, records=[0, 3], **SMALL)
-    table = training_spectra.shapes_of(path, 150, 100)
-    values = path.eigenvalues.sel(step=3).values
-    assert float(table.share.sel(step=3)) == pytest.approx(values[0] / values.sum())
-    assert float(table.largest.sel(step=3) + table.rest.sel(step=3)) == pytest.approx(values.sum())
-    assert table.ht_onset.dtype == bool
 
 
 def test_overlaps_of_a_run_are_those_of_its_matrices():
@@ -92,19 +73,6 @@ def test_a_tiny_update_needs_double_precision():
     )
     assert float(larger / tiny) == pytest.approx(1e4, rel=1e-4)
     assert abs(float(rounded / tiny) - 1) > 1e-3
-
-
-def test_losses_are_taken_where_asked():
-    found = overlaps.run(0, rule="GD code", rate=100.0, pairs=[(2, 1)], losses=[0, 2], **SMALL)
-    plain = rate_sweeps.steps(0, rule="GD code", rate=100.0, steps=2, records=[2], **SMALL).isel(step=0, penalty=0)
-    np.testing.assert_allclose(found.test.sel(at=2), plain.test, rtol=1e-6)
-
-
-def test_the_largest_drop_is_found():
-    found = overlaps.drop(0, rate=600.0, steps=10, **SMALL)
-    s, top = int(found.s), found.top.values
-    assert (top[:-1] / top[1:]).max() == top[s] / top[s + 1]
-    np.testing.assert_allclose(found.spectra[:, 0], top[s : s + 2], rtol=1e-6)
 
 
 def test_the_law_of_a_rank_one_update_holds_where_its_assumptions_do():
@@ -147,22 +115,6 @@ def test_milestones_are_those_of_the_path(rule, rate):
     np.testing.assert_allclose(found.loss, wanted.loss.isel(time=found.step.values), rtol=1e-6)
 
 
-def test_a_shorter_run_is_the_beginning_of_a_longer_one():
-    """What the comparison of a long record with its shortened cells relies on."""
-    long, short = (
-        long_runs.milestones(1, rule="Adam text", rate=0.1, records=records, **SMALL)
-        for records in ([0, 1, 10, 40], [0, 1, 10])
-    )
-    assert long.sel(step=short.step).identical(short)
-
-
-def test_weights_move_by_the_rate_at_the_first_step_of_adam():
-    """Every entry by the rate, but for the few small gradients that eps holds back; by nothing at step 0."""
-    found = long_runs.milestones(0, rule="Adam code", rate=0.25, records=[0, 1], **SMALL)
-    assert found.moved.sel(step=0) == 0
-    assert 0.245 < found.moved.sel(step=1) <= 0.25
-
-
 def test_a_run_stops_at_its_onset():
     """The shapes up to the first step with HT-ONSET are those of the path; nothing is kept after it."""
     checks = [1, 2, 4, 8, 12]
@@ -187,25 +139,6 @@ def test_only_the_rank_one_part_of_the_first_update_is_scaled(factor):
     values = esd.eigenvalues(start + (U * np.append(factor * s[0], s[1:])) @ Vt)
     found = long_runs.until_onset(0, rule="Adam code", rate=0.2, checks=[1], spike_factor=factor, **SMALL)
     assert float(found.spike_ratio[0]) == pytest.approx(values[0] / values[1], rel=1e-4)
-
-
-def test_courses_are_means_over_the_seeds():
-    """Of the shapes of each seed's spectra; one table for every rule and rate."""
-    options = dict(rule="GD code", rate=300.0, records=[0, 1, 3])
-    two = [long_runs.milestones(seed, **options, **SMALL) for seed in (0, 1)]
-    joined = xr.concat(two, "seed").assign_coords(seed=[0, 1]).expand_dims(rule=["GD code"], rate=[300.0])
-    ((key, table),) = long_runs.courses(150, 100, joined).items()
-    last = [shapes.shape(one.eigenvalues.sel(step=3).values, 150, 100) for one in two]
-    assert key == ("GD code", 300.0) and table.attrs["seeds"] == 2
-    assert float(table.hill_excl.sel(step=3)) == pytest.approx(np.mean([s.hill_excl for s in last]))
-    assert float(table.ht.sel(step=3)) == np.mean([s.ht for s in last])
-    assert float(table.moved.sel(step=1)) == pytest.approx(np.mean([float(one.moved[1]) for one in two]))
-
-
-def test_steps_to_the_onset_are_the_first_check_that_has_it():
-    onset = [[False, True, False], [False, False, False]]
-    found = xr.Dataset({"onset": (("seed", "check"), onset)}, {"seed": [0, 1], "check": [1, 5, 9]})
-    np.testing.assert_array_equal(long_runs.steps_to_onset(found), [5, np.nan])
 
 
 def test_single_precision_is_the_run_of_the_milestones_and_double_precision_follows_it():
@@ -277,14 +210,3 @@ def test_readouts_hold_the_untrained_student_and_the_population_predictor():
     test = teacher_student.draw(0, scaling="mean-field", **SMALLER)
     ideal = np.mean((test.samples.test.y - 0.5 * test.samples.test.x @ test.teacher.directions[0]) ** 2)
     assert found.ideal.item() == pytest.approx(ideal, rel=1e-5)
-
-
-def test_unrest_is_zero_for_monotone_curves_only():
-    steps = {"step": range(1, 5)}
-    assert scaling.unrest(xr.DataArray([4.0, 3, 1, 0], steps, ["step"])) == 0
-    assert scaling.unrest(xr.DataArray([1.0, 3, 2, 4], steps, ["step"])) == 2
-
-
-def test_spread_counts_decades_of_singular_values():
-    found = scaling.spread(xr.DataArray([1e8, 1e4, 1e4, 1e2, 1e-4], dims="k"))
-    assert found.above == pytest.approx(2) and found.whole == pytest.approx(6)

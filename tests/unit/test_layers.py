@@ -10,8 +10,8 @@ from references import ROOT
 
 # A module stands in the layer of its longest prefix here and may import from its own and from those above the line.
 LAYERS = [
-    "shallow.checks shallow.representation",
-    "shallow.stats shallow.data shallow.nets shallow.mlp shallow.deep shallow.committee shallow.losses",
+    "shallow.checks shallow.display",
+    "shallow.stats shallow.data shallow.nets shallow.mlp shallow.deep shallow.committee",
     "shallow.train shallow.kernels shallow.spectra shallow.geometry shallow.receptive",
     "shallow.book shallow.__main__",
     "experiments",
@@ -86,7 +86,7 @@ def test_the_library_names_no_chapter():
 @pytest.mark.parametrize(
     ("module", "source", "says"),
     [
-        ("lib/shallow/nets.py", "from shallow.train import oracle", "shallow.nets imports shallow.train.oracle, which"),
+        ("lib/shallow/nets.py", "from shallow.train import plain", "shallow.nets imports shallow.train.plain, which"),
         ("lib/shallow/nets.py", "def f():\n    from . import sweep", "shallow.nets imports by a relative name"),
         ("lib/shallow/book/sweep.py", "from experiments.cells import run", "shallow.book.sweep imports experiments.ce"),
         ("lib/shallow/kernels/a.py", "import matplotlib.pyplot as plt", "shallow.kernels.a imports matplotlib"),
@@ -95,10 +95,10 @@ def test_the_library_names_no_chapter():
     ],
 )
 def test_each_broken_rule_is_seen(tmp_path, module, source, says):
-    empty = ["__init__.py", "train/oracle.py", "data/cyclic.py", "book/sweep.py", "kernels/a.py"]
+    empty = ["__init__.py", "train/plain.py", "data/cyclic.py", "book/sweep.py", "kernels/a.py"]
     files = dict.fromkeys(empty, "") | {"nets.py": "from shallow.data import cyclic"}
     files = {f"lib/shallow/{name}": text for name, text in files.items()}
-    files["experiments/cells.py"] = "from shallow.train import oracle"
+    files["experiments/cells.py"] = "from shallow.train import plain"
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")

@@ -1,11 +1,14 @@
 """Pages get lighter, and stay what they are."""
 
 import re
+from unittest import mock
 
 import light_pages
 import numpy as np
 import pytest
 from PIL import Image
+
+from shallow.book import session
 
 FIGURE = '<img alt="Two curves." src="../_images/ab12.png" style="width: 875px; height: 387px;" />'
 
@@ -48,3 +51,9 @@ def test_a_pale_shade_stays_apart_from_white(tmp_path):
     with Image.open(file) as small:
         found = np.asarray(small.convert("RGBA"))
     assert (found[:150] == pixels[:150]).all() and (found[160:] == 255).all()
+
+
+def test_what_sphinx_executes_itself_is_executed_strictly(monkeypatch):
+    monkeypatch.delenv("SHALLOW_STRICT", raising=False)
+    light_pages.setup(mock.Mock())
+    assert session.is_strict()

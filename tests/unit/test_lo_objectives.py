@@ -43,13 +43,6 @@ def test_matched_bumps_have_the_ratio_of_their_cosines(gain):
     assert np.linalg.norm(W, axis=1) == pytest.approx(1)
 
 
-def test_a_shortened_cell_has_the_first_numbers_of_the_whole_one():
-    short, longer = (filters.on_average(0, 3.0, pairs=200, count=count) for count in (1, 2))
-    for name in ("average", "norm", "bias", "point", "ratio"):
-        assert short[name].values == pytest.approx(longer[name].values[:1])
-    assert longer.lead.values == pytest.approx(-longer.lead.values.T)
-
-
 def test_learned_fields_are_judged_by_the_sign_of_their_bias():
     found = filters.learned(0, 3.0, steps=150, pairs=2000)
     minus, plus = found.value.values
@@ -66,11 +59,8 @@ def test_best_biases_finds_planted_ones():
     sample = Batch(x, Committee(W[None].astype(np.float32), b[None]).forward(x)[0])
     found = shaping.best_biases(W, np.zeros(3), sample)
     assert found == pytest.approx(b, abs=0.02)
-    assert (
-        shaping.loss(Committee(W[None], found[None]), sample)
-        < 1e-6
-        < shaping.loss(Committee(W[None], np.zeros((1, 3))), sample)
-    )
+    least, plain = (shaping.loss(Committee(W[None], b[None]), sample) for b in (found, np.zeros(3)))
+    assert least < 1e-6 < plain
 
 
 def test_a_split_network():
@@ -83,22 +73,6 @@ def test_a_split_network():
     # initial directions, whatever their norm and biases, are worth less than the trained ones
     start, scale, both = (float(found.kept.sel(change=name)) for name in ("start", "scale", "both"))
     assert both < scale < start + 0.01
-
-
-def test_planted_fields():
-    bumps, waves = (shaping.planted(begin, 0) for begin in ("bumps", "waves"))
-    assert np.abs(bumps.W[0]).argmax(axis=1).tolist() == list(range(40))
-    assert (np.sign(bumps.W[0].sum(axis=1)) == (-1.0) ** np.arange(40)).all()
-    assert np.linalg.norm(waves.W[0], axis=1) == pytest.approx(1, abs=1e-6)
-    with pytest.raises(ValueError, match="begin must be one of"):
-        shaping.planted("pixels", 0)
-
-
-def test_a_followed_population_keeps_its_sign():
-    found = shaping.followed("bumps", 3.0, 0, steps=50)
-    assert float(found.bias[-1]) < 0
-    assert found.loss[-1] < found.loss[0]
-    assert float(found.bias[0]) == -2
 
 
 def test_responses_are_read_at_their_places():

@@ -7,11 +7,11 @@ from unit.bad_input.given import STACK, STUDENT, X, Y
 from unit.bad_input.spoil import numbers
 
 from experiments.localization import dominance
-from shallow import deep, mlp, nets
+from shallow import deep, mlp
 from shallow.data import hidden_index, nlgp
 from shallow.kernels import layered
 from shallow.stats import stream
-from shallow.train import accumulated, first_layer, minibatch
+from shallow.train import accumulated, first_layer
 
 
 def seeded():
@@ -60,15 +60,3 @@ def test_the_default_type_of_pytorch_is_of_no_account(name):
     for first, second in zip(*found, strict=True):
         assert first.dtype == second.dtype
         np.testing.assert_array_equal(first, second)
-
-
-def test_a_network_is_trained_in_its_own_type_unless_another_is_asked_for():
-    rng = stream("own type")
-    sample = rng.standard_normal((20, 2)), rng.standard_normal(20)
-    network, options = nets.small(rng, 6, 2, 0.1), {"rate": 0.1, "steps": 9, "batch": 4}
-    plain, double, single = (
-        minibatch.train(*sample, network, **options, rng=stream("b"), **dtype).network.W
-        for dtype in ({}, {"dtype": np.float64}, {"dtype": np.float32})
-    )
-    np.testing.assert_array_equal(plain, double)
-    assert (plain != plain.astype(np.float32)).any() and (single == single.astype(np.float32)).all()

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from experiments import one_network
+from experiments.cyclic_labels.oracle import tensors
 from shallow import nets
 from shallow.kernels import empirical
 from shallow.stats import stream
-from shallow.train.oracle import tensors
 
 TORCH = {"relu": torch.relu, "gelu": torch.nn.functional.gelu, "tanh": torch.tanh}
 RNG = stream("test one network")

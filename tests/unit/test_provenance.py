@@ -10,7 +10,7 @@ import references
 from planted import cells
 
 from shallow.book import paths, provenance, recording, records
-from shallow.book.recipes import Agreement, Recipe
+from shallow.book.recipes import Recipe
 
 NAME, OTHER = "planted/quick", "planted/slow"
 CHAPTER = """
@@ -143,26 +143,6 @@ def test_the_table_tells_fresh_stale_missing_and_unused_apart(planted, changed):
     changed(fingerprint="0" * 16, device="cuda", processor="A card")
     stale = rows(provenance.table("planted", planted))["quick"]
     assert "**stale**" in stale and stale[5].endswith("cuda, A card") and stale[7] == "0%"
-
-
-def test_the_table_of_the_book_ends_with_totals(planted, changed):
-    changed(cells=12, seconds=61.0, bytes=2_500_000)
-    table = provenance.table(folder=planted)
-    assert NAME in rows(table)
-    assert table.data.splitlines()[-1].startswith("| **all 1** |  | 12 | 0:01:01 | 2.5 |")
-
-
-@pytest.mark.parametrize(
-    ("fields", "says"),
-    [
-        ({}, "to 1e-05; elsewhere 0.01 deviations"),
-        ({"agreement": Agreement(absolute=1e-3)}, "to 1e-05, or 0.001 absolute; elsewhere 0.01 deviations"),
-        ({"agreement": Agreement(elsewhere=None), "start": OTHER}, "to 1e-05; elsewhere by `planted/slow`"),
-        ({"shortened": {"steps": 5}}, "to 1e-05; elsewhere 0.01 deviations; shortened: `steps = 5`"),
-    ],
-)
-def test_rules_of_comparison_in_words(fields, says):
-    assert provenance.rule(Recipe(print, {"seed": [0]}, **fields)) == says
 
 
 def test_the_book_uses_every_recorded_run_and_no_other():

@@ -173,14 +173,6 @@ def test_some_seeds_now_the_rest_later(planted):
     assert len(computed(planted)) == 12
 
 
-def test_a_device_reaches_the_cell_and_the_manifest(planted):
-    recording.make("planted/placed", device="meta", jobs=1)
-    assert records.load("planted/placed").on_gpu.all()
-    assert records.manifest("planted/placed")["device"] == "meta"
-    with pytest.raises(ValueError, match="device must not be given: slow of record 'planted/quick'"):
-        recording.make("planted/quick", device="cuda")
-
-
 def test_a_dry_run_computes_nothing_and_says_what_it_would_cost(planted):
     unknown = run("record", "planted/slow", "--dry-run")
     assert unknown.stdout == "planted/slow: 12 cells, 0 of them kept; expected cost unknown, never recorded\n"
@@ -196,7 +188,6 @@ def test_a_dry_run_computes_nothing_and_says_what_it_would_cost(planted):
     [
         (["record"], "name a record, or say --all"),
         (["record", "planted/none"], "unknown record 'planted/none'"),
-        (["record", "planted/quick", "--jobs", "0"], "Invalid value for '--jobs'"),
         (["record", "planted/quick", "--seeds", "9"], "seeds must be in 1..3"),
         (["record", "planted/quick", "--device", "cuda"], "device must not be given"),
         (["verify", "planted/none"], "unknown record 'planted/none'"),

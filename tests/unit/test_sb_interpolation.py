@@ -72,10 +72,3 @@ def test_with_margin_and_the_dominated_start_the_limit_is_two_units():
     other = anatomy.anatomy(0, setting="Figure 1", n=300, width=64, times=[20.0, 100.0])
     assert (other.number.isel(time=-1) > 2).all() and float(other.outside[-1]) > 0
     assert float(other.unaligned.sel(moment="aligned")) > 0
-
-
-def test_settings_of_one_input_law_share_their_data():
-    first, second = (anatomy._data(1, 40, 5, margin=False)[0] for _ in range(2))
-    assert np.array_equal(first.x, second.x) and np.array_equal(first.x, transition.drawn(1, 40)[1].x)
-    x = anatomy._data(1, 40, 5, margin=True)[0].x
-    assert np.abs(x[:, 0] / np.linalg.norm(x, axis=1)).min() >= teachers.whitened_margin(5, anatomy.MARGIN) - 1e-12

@@ -18,12 +18,6 @@ def test_fits_solve_the_normal_equations_of_the_halves():
     assert np.allclose(two_fits.as_network(both).forward(x), values)  # both vectors lie in the cone of the teacher
 
 
-def test_successes_stop_after_failures():
-    found = two_fits.successes(50, seeds=6, failures=2, time=1)  # far too short a time
-    assert (found.tried, found.succeeded) == (2, 0)
-    assert two_fits.successes(300, seeds=2).succeeded == 2
-
-
 def test_measures_of_an_outcome():
     found = two_fits.outcome(3, 300)
     assert max(found.train, found.fresh, found.sums) < 1e-9 and found.late == 0 and found.both

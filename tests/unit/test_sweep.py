@@ -110,15 +110,6 @@ def test_a_failing_cell_is_reported_with_its_point_and_the_others_go_on(tmp_path
     assert sweep.grid(cells.fragile, {"seed": [1, 2, 3, 4]}, store=store, jobs=1).value.sum() == 10
 
 
-def test_a_store_is_read_before_anything_is_computed(tmp_path, monkeypatch):
-    trace = tmp_path / "trace"
-    monkeypatch.setenv("PLANTED_TRACE", str(trace))
-    for seeds in ([0, 1], [0, 1, 2], [2, 1, 0]):
-        found = sweep.grid(cells.slow, {"seed": seeds}, store=Store(tmp_path / "cells"), jobs=1)
-        assert found["count"].values.tolist() == seeds
-    assert sorted(trace.read_text(encoding="utf-8").splitlines()) == [str({"seed": seed}) for seed in (0, 1, 2)]
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_process_with_other_code_than_the_store_wants_computes_nothing(tmp_path, jobs):
     with pytest.raises(sweep.SweepError, match=r"seed=0: .*has other code for planted.cells.slow"):
@@ -147,11 +138,3 @@ def test_cells_that_another_process_has_claimed_are_waited_for(tmp_path, monkeyp
     assert found["count"].values.tolist() == [0, 1, 2, 3] and mine.seconds[key({"seed": 1})] == 7.0
     trace = (tmp_path / "trace").read_text(encoding="utf-8").splitlines()
     assert trace == [str({"seed": seed}) for seed in (0, 3, 1, 2)]
-
-
-def test_the_progress_line_shows_only_when_asked_for_or_on_a_terminal(capsys):
-    sweep.grid(cell, {"a": [1], "b": [2, 3]})
-    assert not sys.stderr.isatty() and capsys.readouterr().err == ""
-    sweep.grid(cell, {"a": [1], "b": [2, 3]}, progress=True)
-    line = capsys.readouterr().err
-    assert "cell: 100%" in line and "2/2" in line and "cell/s" in line

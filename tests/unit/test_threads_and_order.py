@@ -5,6 +5,7 @@ more threads: what rests on them agrees to rounding.
 """
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import xarray as xr
 from references import ROOT
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from experiments.cyclic_labels import ensembles, heatmaps
+from experiments.cyclic_labels import ensembles
 from shallow import committee, deep, mlp, nets, stats
 from shallow.book import records, sweep
 from shallow.book.recipes import releases_gil
@@ -61,8 +62,9 @@ def perceptrons(jobs=1):
 def lines(jobs=1):
     samples = [cyclic.sample(60, seed=seed) for seed in range(3)]
     problems = [(data.x, data.y, nets.default(data.rng, 64)) for data in samples]
-    runs = univariate.train_many(problems, jobs=jobs, step=0.01, epochs=500)
-    return np.stack([run.outputs for run in runs])
+    with ThreadPoolExecutor(jobs) as pool:
+        runs = pool.map(lambda problem: univariate.train(*problem, step=0.01, epochs=500), problems)
+        return np.stack([run.outputs for run in runs])
 
 
 def mini_batches():
@@ -141,22 +143,6 @@ def test_threads_change_matrix_products_by_rounding_only(routine, with_threads):
     assert np.ptp(one) > 0
 
 
-def test_threads_of_a_bootstrap_change_no_bit(monkeypatch):
-    """The partial correlations of the heatmaps are resampled in threads of joblib."""
-    rng, epochs, sizes, models = stream("heatmap"), 6, 5, 4
-    f = rng.standard_normal((sizes, epochs, models, 30))
-    loss = {key: (("n", "epoch", "model"), rng.uniform(size=f.shape[:3])) for key in ("train_loss", "test_loss")}
-    gram = heatmaps.pack(f @ f.swapaxes(-1, -2) / 30)
-    record = xr.Dataset(
-        loss | {"gram": (("n", "epoch", "pair"), gram)}, {"n": np.arange(sizes), "epoch": 600 + np.arange(epochs)}
-    )
-    found = []
-    for jobs in (1, 2):
-        monkeypatch.setattr(heatmaps, "cpu_count", lambda jobs=jobs: jobs)
-        found.append(heatmaps.linked(record, name="threads", resamples=120))
-    assert found[0] == found[1] and found[0]["train_loss", ""].low < found[0]["train_loss", ""].high
-
-
 # The order of replicates.
 
 #: A cheap place on the grid of a record of each chapter.
@@ -208,29 +194,6 @@ def test_models_of_an_ensemble_are_permuted_with_their_seeds_and_a_part_is_a_par
     xr.testing.assert_identical(permuted, whole.isel(model=list(order)))
     xr.testing.assert_identical(ensembles.functions(30, models=2, **options), whole.isel(model=[0, 1]))
     assert not np.array_equal(whole.f[:, 0], whole.f[:, 1])
-
-
-def test_permuted_generators_give_permuted_networks():
-    """Of the trainers that take one generator for each network."""
-    order = [2, 0, 1]
-    x = stream("inputs").standard_normal((100, 7))
-    starts, options = [stream("start", r) for r in range(3)], {"loss": "absolute", "optimiser": "adam", "rate": 0.01}
-    networks = mlp.default(starts, (7, 16, 1))
-
-    def perceptrons_of(chosen):
-        rngs = [stream("shuffles", r) for r in chosen]
-        return ensemble.train(networks[chosen], x, x[:, 0], rngs=rngs, epochs=2, **options).last.parameters
-
-    pair, fields = (Process(24, 2.0, 3.0), Process(24, 1.0, 3.0)), committee.start(starts, 4, 24)
-
-    def fields_of(chosen):
-        rngs = [stream("batches", r) for r in chosen]
-        return online.train(fields[chosen], pair, rngs=rngs, rate=5.0, steps=10, batch=100, records=[10]).W
-
-    for trained in (perceptrons_of, fields_of):
-        whole = trained([0, 1, 2])
-        np.testing.assert_array_equal(trained(order), whole[order])
-        np.testing.assert_array_equal(trained([1]), whole[[1]])
 
 
 def test_named_streams_do_not_depend_on_what_was_drawn_before():

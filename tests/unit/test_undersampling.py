@@ -26,12 +26,6 @@ def test_count_test_accepts_the_sampler_and_would_see_another_law(monkeypatch):
     assert undersampling.count_test(50, 3, draws=300)["p"] < 1e-6
 
 
-def test_merged_classes_keep_the_totals_and_reach_the_least():
-    expected = np.array([0.5, 1, 30, 40, 20, 4, 0.5])
-    observed, joined = undersampling.merged(np.arange(7.0), expected)
-    assert joined.sum() == expected.sum() and observed.sum() == 21 and (joined >= 4.5).all()
-
-
 @pytest.mark.parametrize(
     ("design", "poor"),
     [("iid", []), ("strat", []), ("equi", []), ("poor(5,3)", [5]), ("poor(2,1)", [2]), ("two_rightmost", [4, 5])],
@@ -77,18 +71,6 @@ def test_after_zero_without_penalty_nothing_falls():
     found = regularisation.after_zero(0, step=0.01, agop=0.0, n=6, width=64, epochs=5000)
     assert np.isfinite(found.zero_epoch)
     assert (float(found.fall), float(found.change), float(found.still)) == (0, 0, 1)
-
-
-def test_continued_starts_at_zero_loss_and_flattens():
-    found = regularisation.continued(0, step=0.01, agop=0.1, n=6, width=64, epochs=500)
-    assert float(found.train_loss[0]) == 0 and float(found.trace[-1]) < float(found.trace[0])
-
-
-def test_little_effects_follow_the_rule():
-    exact, wide = stats.Interval(0.0, -0.1, 0.1), stats.Interval(0.3, -0.1, 0.7)
-    one = stats.Interval(1.0, 0.9, 1.1)
-    assert all(regularisation.little({"performance": exact, "dynamics": exact, "function": one}).values())
-    assert not any(regularisation.little({"performance": wide, "dynamics": wide, "function": wide}).values())
 
 
 def test_calm_runs_keep_a_slow_bump_and_lose_dense_jumps():

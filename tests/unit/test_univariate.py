@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from experiments.cyclic_labels import oracle
 from shallow import nets
-from shallow.data import cyclic
 from shallow.nets import TwoLayer
-from shallow.train import oracle, univariate
+from shallow.train import univariate
 
 X, Y, NETWORK = np.array([-0.3, 0.1, 0.4]), np.array([1.0, -1.0, 1.0]), TwoLayer([1.0, -1.0], [0.1, 0.2], [0.5, 0.5])
 
@@ -23,30 +23,6 @@ def test_input_may_be_lists_integers_and_is_not_changed():
     for call in (lambda: univariate.train(X, Y, wide, step=0.1, epochs=1), lambda: univariate.evaluate(wide, X)):
         with pytest.raises(ValueError, match="^network must have one input"):
             call()
-
-
-def problems(count: int) -> list:
-    samples = [cyclic.sample(20, seed=seed) for seed in range(count)]
-    return [(data.x, data.y, nets.default(data.rng, 32)) for data in samples]
-
-
-@pytest.mark.parametrize("jobs", [1, 2, 5])
-def test_train_many_is_a_loop(jobs):
-    options = {"step": 0.01, "epochs": 100, "grid": cyclic.grid(50)}
-    together = univariate.train_many(iter(problems(7)), jobs=jobs, **options)
-    for run, problem in zip(together, problems(7), strict=True):
-        assert (run.predictions == univariate.train(*problem, **options).predictions).all()
-
-
-def test_train_many_returns_or_raises_what_diverged():
-    cases = problems(3)
-    cases[1] = (*cases[1][:2], nets.scaled(cases[1][2], 1e200))
-    options = {"step": 0.01, "epochs": 50}
-    first, failed, last = univariate.train_many(cases, **options)
-    assert isinstance(first, univariate.Run) and isinstance(last, univariate.Run)
-    assert isinstance(failed, univariate.Diverged) and failed.epoch == 0
-    with pytest.raises(univariate.Diverged):
-        univariate.train_many(cases, errors="raise", **options)
 
 
 def test_oracle_is_the_formula():

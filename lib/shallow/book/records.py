@@ -8,6 +8,7 @@ it.  :mod:`shallow.book.recording` makes records, :mod:`shallow.book.verificatio
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import itertools
@@ -39,14 +40,11 @@ class RecordError(RuntimeError):
     """A record is missing, altered, or not what its recipe asks for; the message names file and command."""
 
 
-def chapters() -> tuple[str, ...]:
-    """The packages of experiments that have recorded runs, in the order of the book."""
-    return importlib.import_module("experiments").CHAPTERS
-
-
+@functools.cache
 def recipes() -> dict[str, Recipe]:
-    """All recorded runs of the book, by name ("chapter/run")."""
-    modules = {chapter: importlib.import_module(f"experiments.{chapter}.recorded") for chapter in chapters()}
+    """All recorded runs of the book, in its order, by name ("chapter/run")."""
+    chapters = importlib.import_module("experiments").CHAPTERS
+    modules = {chapter: importlib.import_module(f"experiments.{chapter}.recorded") for chapter in chapters}
     return {f"{chapter}/{name}": run for chapter, module in modules.items() for name, run in module.RECORDS.items()}
 
 

@@ -241,24 +241,24 @@ class _Cluster:
         with suppress(queue.Empty):
             futures = [self.done.get(timeout=PAUSE)]
             for future in futures + [self.done.get() for _ in range(self.done.qsize())]:
-                task, _ = self.under_way.pop(future, (None, None))
-                if task and future.cancelled():
-                    raise WorkerError(f"the scheduler {self.client.scheduler.address} is gone")
-                if task and future.status == "error":  # not the cell's: it has killed its workers, say
-                    error = future.exception()
-                    yield task[0], Failure(task[1], f"{type(error).__name__}: {error}"), 0.0
-                elif task:
-                    yield from self._heard(task, *future.result())
+                if future in self.under_way and (outcome := self._outcome(future, *self.under_way.pop(future))):
+                    yield outcome
                 future.release()  # in words, since an interruption would be lost in its __del__
 
-    def _heard(self, task: Task, worker: str, outcome: Outcome) -> Iterator[Outcome]:
+    def _outcome(self, future, task: Task, _) -> Outcome | None:
+        """What came of a cell; None if its worker has other code, so that another one is to do it."""
+        if future.cancelled():
+            raise WorkerError(f"the scheduler {self.client.scheduler.address} is gone")
+        if error := future.exception():  # not the cell's: it has killed its workers, say
+            return task[0], Failure(task[1], f"{type(error).__name__}: {error}"), 0.0
+        worker, outcome = future.result()
         if not isinstance(outcome[1], Refusal):
-            yield outcome
-            return
+            return outcome
         if worker not in self.wrong:
             self.wrong.add(worker)
             warnings.warn(f"worker {worker} has other code for {self.work}: it gets none", RuntimeWarning, stacklevel=1)
         self.again.append(task)
+        return None
 
 
 def _there(work: _Work, i: int, point: Mapping[str, object]) -> tuple[str, Outcome]:
@@ -289,7 +289,7 @@ def _call(work: _Work, i: int, point: Mapping[str, object], caller: int | None =
 @functools.cache
 def _may_be_outdated(cell: Callable[..., xr.Dataset]) -> bool:
     """Whether, when the process first meets the cell, a file of a loaded module is younger than the process."""
-    packages = {__package__, cell.__module__.partition(".")[0]}
+    packages = {fingerprint.PACKAGE, cell.__module__.partition(".")[0]}
     loaded = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] in packages]
     return any(Path(module.__file__).stat().st_mtime > BEGAN for module in loaded if getattr(module, "__file__", None))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 
 _POOR = re.compile(r"poor\((\d+),(\d+)\)")
 

@@ -18,7 +18,7 @@ from scipy.special import ndtr
 from sklearn.model_selection import train_test_split
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 from shallow.stats import stream
 
 CASES = ("independent", "correlated", "given")

@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.datasets import fetch_openml, load_digits
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 
 #: Names that :func:`load` knows.
 NAMES = ("digits", "mnist", "cifar10")

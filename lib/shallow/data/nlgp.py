@@ -34,7 +34,7 @@ import torch
 from scipy import fft, integrate, special
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 
 NORMALISATIONS = ("unit", "raw", "mismatched")
 TAILS = ("light", "heavy")

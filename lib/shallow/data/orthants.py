@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 from shallow.stats import stream
 
 DIMENSION, PER_CLASS = 7, 100

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 from shallow.stats import stream
 
 #: Link functions by name, elementwise.

@@ -14,8 +14,8 @@ import numpy as np
 from scipy import integrate
 
 from shallow import checks
+from shallow.display import short
 from shallow.nets import TwoLayer
-from shallow.representation import short
 
 #: Variance of the label noise, our choice: the document's number is lost.
 NOISE = 0.09

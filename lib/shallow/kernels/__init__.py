@@ -1,1 +1,1 @@
-"""Kernels of finite networks."""
+"""Tangent kernels of finite and infinitely wide networks; ridge regression and support vector machines on kernels."""

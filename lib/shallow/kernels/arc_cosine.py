@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 
 
 class Moments(NamedTuple):

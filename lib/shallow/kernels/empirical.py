@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from shallow import checks
+from shallow.display import short
 from shallow.nets import ALL, TwoLayer
-from shallow.representation import short
 
 _CHUNK = 4096  # neurons at a time, so that activations stay small
 

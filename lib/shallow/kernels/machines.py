@@ -28,7 +28,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 
 INTERCEPTS = ("free", "penalised")
 

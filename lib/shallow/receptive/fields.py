@@ -16,7 +16,7 @@ import numpy as np
 from scipy import ndimage
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 
 
 class NoiseLevel(NamedTuple):

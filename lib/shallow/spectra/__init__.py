@@ -1,1 +1,1 @@
-"""Spectra of weight matrices: random-matrix laws, tails and shapes."""
+"""Spectra of weight matrices: eigenvalues, random-matrix laws and tails."""

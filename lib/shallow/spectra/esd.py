@@ -15,7 +15,7 @@ from scipy import optimize
 from scipy.sparse.linalg import svds
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 
 #: Relative error that is admitted in the smallest eigenvalue.
 ACCURACY = 1e-8

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 
 

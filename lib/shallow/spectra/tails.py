@@ -22,7 +22,7 @@ import numba
 import numpy as np
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 from shallow.spectra.esd import ascending
 from shallow.spectra.tail_laws import PowerLaw
 from shallow.stats import stream

@@ -22,7 +22,6 @@ Other networks:
   :mod:`~shallow.train.ensemble`, 6 B P.
 - deep networks of :mod:`shallow.deep`, cross-entropy, Adam on the full batch in bounded memory:
   :mod:`~shallow.train.accumulated`.
-- what a fast trainer is tested against, by automatic differentiation: :mod:`~shallow.train.oracle`, from 0.2 ms.
 
 All of them leave the initial network as it is, draw from the `numpy.random.Generator` they are given, record at the
 steps of ``records`` (:func:`shallow.train.run.schedule`), and raise :class:`shallow.train.run.Diverged`; those that

@@ -1,6 +1,7 @@
 r"""Full-batch Adam for deep networks in bounded memory: the gradient is accumulated over micro-batches.
 
-The images are cut into consecutive micro-batches $B_1, \dots, B_m$ of almost equal size.  With cross-entropy $\ell$
+Use it where the images or their activations do not fit at once.  The images are cut into consecutive micro-batches
+$B_1, \dots, B_m$ of almost equal size.  With cross-entropy $\ell$
 
 .. math:: \mathcal L(\theta) = \frac1n \sum_{j=1}^m \sum_{i \in B_j} \ell(f(x_i; \theta), y_i), \qquad
           \nabla \mathcal L = \sum_{j=1}^m \nabla \frac1n \sum_{i \in B_j} \ell(f(x_i; \theta), y_i)

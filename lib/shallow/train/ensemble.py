@@ -1,9 +1,9 @@
 r"""Many small multilayer perceptrons of equal widths: seeds, learning rates and weight decays side by side.
 
-Adam or AdaDelta on shuffled mini-batches, with early stopping and with layers that are frozen or redrawn on the way.
-No network knows of another: each has its data, its rates, its random numbers and its own early stopping, and equals the
-same network trained alone in PyTorch, step by step.  They wait in a queue for `jobs` threads, and each runs in compiled
-code (:mod:`shallow.train.backpropagation`); one that has stopped costs nothing more.
+Use it for widths of some hundreds.  Adam or AdaDelta on shuffled mini-batches, with early stopping and with layers that
+are frozen or redrawn on the way.  No network knows of another: each has its data, its rates, its random numbers and its
+own early stopping, and equals the same network trained alone in PyTorch, step by step.  They wait in a queue for `jobs`
+threads, and each runs in compiled code (:mod:`shallow.train.backpropagation`); one that has stopped costs nothing more.
 Source: Balakrishnan, "An empirical analysis of feature learning in ReLU networks", Sections 4.1 and 5.1, and its public
 code.
 """
@@ -20,8 +20,8 @@ import scipy.linalg  # noqa: F401  compiled code calls its BLAS, which must be l
 from threadpoolctl import threadpool_limits
 
 from shallow import checks
+from shallow.display import short
 from shallow.mlp import Stack, uniform
-from shallow.representation import short
 from shallow.train import backpropagation
 from shallow.train.backpropagation import ABSOLUTE, ADADELTA, ADAM, LOGIT, PROBABILITY
 from shallow.train.run import check_generators, for_each, schedule

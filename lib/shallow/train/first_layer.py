@@ -1,6 +1,7 @@
 r"""Full-batch gradient descent and Adam on the first layer of a student, its output weights frozen; torch, any device.
 
-With $r = f(X) - y$ and the loss $R = \frac{c}{n} |r|^2$ of the student $f(x) = h^{-1/2} a^\top \tanh(s W x)$,
+Use it for single-index teachers in thousands of dimensions.  With $r = f(X) - y$ and the loss $R = \frac{c}{n} |r|^2$
+of the student $f(x) = h^{-1/2} a^\top \tanh(s W x)$,
 
 .. math:: \nabla_W R = \frac{2 c s}{n \sqrt h} \bigl[(a r^\top) \odot \operatorname{sech}^2(s W X^\top)\bigr] X ,
 

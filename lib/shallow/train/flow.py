@@ -1,6 +1,7 @@
 r"""Exact full-batch gradient descent on the square loss for ReLU networks without biases, by groups of neurons.
 
-Objective, with $f(x) = \sum_j a_j \max(0, \langle w_j, x \rangle)$:
+Use it for small steps, as those of gradient flow, and any number of points and neurons.  Objective, with $f(x) = \sum_j
+a_j \max(0, \langle w_j, x \rangle)$:
 
 .. math:: L(\theta) = \frac{1}{2n} \sum_{k=1}^n (f(x_k) - y_k)^2 .
 
@@ -18,8 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shallow import checks
+from shallow.display import short
 from shallow.nets import TwoLayer
-from shallow.representation import short
 from shallow.stats import stream
 from shallow.train import second_moments
 from shallow.train.run import Diverged, schedule

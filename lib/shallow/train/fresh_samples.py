@@ -130,7 +130,7 @@ def descent(real: type, activation: str, loss: str) -> Callable[..., None]:
     def descend(W, b, low, high, state, recipes, labels, size, readout, offset, rate, losses):
         width, pixels = W.shape
         rows = min(max(BLOCK // pixels, 1), size)
-        white, mixed = _room(recipes, rows)
+        white, mixed = room(recipes, rows)
         samples, pulls = np.empty(rows * pixels, real), np.empty(rows * width, real)
         output, sums = np.empty(rows, real), np.empty(width, real)
         part, gradient = np.empty_like(W), np.empty_like(W)
@@ -177,26 +177,8 @@ def descent(real: type, activation: str, loss: str) -> Callable[..., None]:
     return descend
 
 
-@functools.cache
-def collector(real: type) -> Callable[..., None]:
-    """Compiled ``collect(state, recipes, x)``: the batches that `descend` draws, into x of shape (steps, 2 size, N)."""
-    draw = sampler(real)
-
-    @compiled
-    def collect(state, recipes, x):
-        size, pixels = x.shape[1] // 2, x.shape[2]
-        rows = min(max(BLOCK // pixels, 1), size)
-        white, mixed = _room(recipes, rows)
-        for t in range(len(x)):
-            for c in range(2):
-                for start in range(c * size, (c + 1) * size, rows):
-                    draw(recipes[c], state, white, mixed, x[t, start : min(start + rows, (c + 1) * size)])
-
-    return collect
-
-
 @compiled
-def _room(recipes, rows):
+def room(recipes, rows):
     """Scratch arrays `white` and `mixed` of :func:`sampler`, for the larger of two recipes."""
     white = mixed = 0
     for c in range(2):

@@ -3,9 +3,10 @@ r"""Online stochastic gradient descent of committee machines that tell two nonli
 .. math:: \hat y(x) = \frac1K \sum_{k=1}^K \sigma(\langle w_k, x\rangle + b_k) + c, \qquad
           \mathcal L = \tfrac12\,\mathbb E\,(\hat y - Y)^2 \ \text{or}\ \mathbb E\,|\hat y - Y| .
 
-Every step draws a fresh minibatch, equally many samples of both classes, so that the loss is the expected one.  Weights
-and biases are trained, the read-out and the offset c are not.  Many networks of one shape are trained at once: seeds,
-gains, starts, clamped populations; none knows of another, and each has its own random numbers.
+Use it where the data are a process, and not a sample.  Every step draws a fresh minibatch, equally many samples of both
+classes, so that the loss is the expected one.  Weights and biases are trained, the read-out and the offset c are not.
+Many networks of one shape are trained at once: seeds, gains, starts, clamped populations; none knows of another, and
+each has its own random numbers.
 The compiled core is :mod:`shallow.train.fresh_samples`.
 Source: note on localized receptive fields, equations (1), (2), (16) and (28), and the author's public code.
 """
@@ -22,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from shallow import checks
 from shallow.committee import Committee
 from shallow.data.nlgp import Process
-from shallow.representation import short
+from shallow.display import short
 from shallow.train import fresh_samples
 from shallow.train.run import check_generators, for_each, log_spaced, schedule
 from shallow.train.vector_math import lanes
@@ -112,7 +113,9 @@ def train(
     checks.positive(rate=rate)
     checks.integers(0, steps=steps)
     checks.integers(1, jobs=jobs)
-    _check_batch(batch)
+    checks.integers(2, batch=batch)
+    if batch % 2:
+        raise ValueError(f"batch must be even, got {batch}")
     checks.array((2,), labels=labels)
     checks.one_of(fresh_samples.LOSSES, loss=loss)
     labels = tuple(map(float, labels))
@@ -143,34 +146,11 @@ def train(
     return Run(records, W, b, losses, last, diverged)
 
 
-def batches(
-    pair: Pair, rng: np.random.Generator, steps: int, batch: int = 1000, dtype: type = np.float32
-) -> np.ndarray:
-    """The first minibatches on which :func:`train` trains a network with this generator; shape (steps, batch, N).
-
-    The first half of a batch is of the first class.
-    """
-    checks.integers(0, steps=steps)
-    _check_batch(batch)
-    checks.one_of((np.float32, np.float64), dtype=dtype)
-    x = np.empty((steps, batch, _pixels(pair)), dtype)
-    recipes = tuple(fresh_samples.recipe(process, dtype) for process in pair)
-    with threadpool_limits(1, user_api="blas"):
-        fresh_samples.collector(dtype)(lanes(rng), recipes, x)
-    return x
-
-
 def _pixels(pair: Pair) -> int:
     shapes = [process.shape for process in pair]
     if len(shapes) != 2 or shapes[0] != shapes[1]:
         raise ValueError(f"processes must be pairs of one shape, got shapes {shapes}")
     return int(np.prod(shapes[0]))
-
-
-def _check_batch(batch: int) -> None:
-    checks.integers(2, batch=batch)
-    if batch % 2:
-        raise ValueError(f"batch must be even, got {batch}")
 
 
 def _bounds(networks: Committee, bounds) -> tuple[np.ndarray, np.ndarray]:

@@ -84,9 +84,11 @@ def train(
     checks.one_of(RULES, rule=rule)
     checks.array((3,), rates=rates)
     checks.not_negative(rates=rates, decay=decay)
-    records, share = schedule(records, steps), 1.0 if reduction == "sum" else 1 / (batch or len(x))
     if batch is not None:
         checks.integers(1, len(x), batch=batch)
+        if rng is None:
+            raise ValueError("rng must be given where batch is, got None")
+    records, share = schedule(records, steps), 1.0 if reduction == "sum" else 1 / (batch or len(x))
     stream = None if batch is None else Batches(len(x), batch, rng)
     by_row = step * np.array([*[rates[1]] * x.shape[1], rates[2], rates[0]], dtype=np.float64)
     keep = np.where(by_row > 0, 1 - step * decay, 1.0)
@@ -100,8 +102,9 @@ def train(
             done = descend(x, y, rows, count, share, theta, moments, taken, by_row, keep, decay, largest)
             taken += done
         now = _gradient(x, y, theta, activation, loss, reduction)[1]
-        if done < count or not now < largest:
-            if largest < np.inf:
+        finite = np.isfinite(theta).all()
+        if done < count or not now < largest or not finite:
+            if largest < np.inf and finite:
                 break
             raise Diverged(int(taken))
         if len(values) < len(records):
@@ -168,8 +171,8 @@ def _elementwise(activation: str) -> Callable[[np.ndarray], tuple[np.ndarray, np
 def _sums(activation: str, loss: str) -> Callable[..., float]:
     """Compiled ``sums(columns, x, y, share, theta, found)``: the loss, and the gradient without its factors v_k.
 
-    The inner loops run over points or over neurons without carrying a
-    sum, so that they vectorise with a fixed order of summation.
+    The inner loops run over points or over neurons without carrying a sum, so that they vectorise with a fixed order of
+    summation.
     """
     activate, compare = functions.activation(activation), functions.LOSSES[loss]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shallow import checks
-from shallow.representation import short
+from shallow.display import short
 
 
 class Diverged(ArithmeticError):

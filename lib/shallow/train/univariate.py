@@ -1,8 +1,9 @@
 r"""Exact full-batch gradient descent for two-layer ReLU networks with one input, by sorted prefix sums.
 
-With the training inputs sorted, each neuron is active on a suffix ($w \ge 0$) or a prefix ($w < 0$) of them, so
-output, slope and gradients are prefix sums: an epoch costs $O(n + m)$ instead of $O(nm)$, without approximation.
-Active sets are those of the rounded predicate $w x_i + b > 0$, the same as in a dense evaluation, bit for bit.
+Use it for one input, the hinge loss and many epochs.  With the training inputs sorted, each neuron is active on a
+suffix ($w \ge 0$) or a prefix ($w < 0$) of them, so output, slope and gradients are prefix sums: an epoch costs $O(n +
+m)$ instead of $O(nm)$, without approximation.  Active sets are those of the rounded predicate $w x_i + b > 0$, the same
+as in a dense evaluation, bit for bit.
 
 Objective (Bowman 2025, Sections 1.1 and 2.2), with $S_i = f'(x_i)$:
 
@@ -11,15 +12,13 @@ Objective (Bowman 2025, Sections 1.1 and 2.2), with $S_i = f'(x_i)$:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shallow import checks
+from shallow.display import short
 from shallow.nets import ALL, TwoLayer
-from shallow.representation import short
 from shallow.train import prefix_sums
 from shallow.train.run import Diverged, schedule
 
@@ -99,7 +98,7 @@ def train(
         ValueError: for impossible input, naming the argument.
         Diverged: when the loss is not finite, naming the epoch.
 
-    Cost: $O(n + m)$ per epoch, $O(m + G)$ more per record.
+    Cost: $O(n + m)$ per epoch, $O(m + G)$ more per record; in threads runs are parallel.
 
     Example: 50 points of a square wave, 128 neurons, until nothing moves any more.
 
@@ -148,31 +147,6 @@ def train(
         network=replace(network, W=w[:, None], b=b, v=v),
         zero_epoch=None if zero_epoch < 0 else int(zero_epoch),
     )
-
-
-def train_many(
-    problems: Iterable[tuple[np.ndarray, np.ndarray, TwoLayer]], *, jobs: int = 2, errors: str = "return", **options
-) -> list[Run | Diverged]:
-    """Train one network per problem (x, y, network) with the options of :func:`train`, `jobs` at a time in threads.
-
-    Args:
-        errors: "return" puts the exception of a diverged run in its place of the list, "raise" raises it.
-
-    Cost: threads run in parallel, since the compiled core holds no lock.
-    """
-    checks.one_of(("return", "raise"), errors=errors)
-    checks.integers(1, jobs=jobs)
-
-    def attempt(problem: tuple[np.ndarray, np.ndarray, TwoLayer]) -> Run | Diverged:
-        try:
-            return train(*problem, **options)
-        except Diverged as failure:
-            if errors == "raise":
-                raise
-            return failure
-
-    with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(attempt, problems))
 
 
 def evaluate(network: TwoLayer, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

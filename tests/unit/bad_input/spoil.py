@@ -71,11 +71,6 @@ def is_array(value: Any) -> bool:
     return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(one, int | float) for one in value)
 
 
-def holds_array(value: Any) -> bool:
-    """Whether it is an array, or a list or tuple that begins with one, however deep."""
-    return is_array(value) or (isinstance(value, list | tuple) and len(value) > 0 and holds_array(value[0]))
-
-
 def faults(case: Case) -> Iterator[tuple[str, str, Any]]:
     """Argument, fault and bad value; not those that are declared to be fine, nor the default of an argument."""
     signature = inspect.signature(case.function).parameters
@@ -93,8 +88,6 @@ def made_of(value: Any) -> dict[str, Any]:
     if is_array(value):
         labels = ("booleans",) if set(np.ravel(value)) == {-1, 1} else ()
         return {how: spoil(value, how) for how in (*ARRAYS, *NO_NUMBERS, *labels)}
-    if holds_array(value):
-        return {f"{how} inside": spoil_inside(value, how) for how in NO_NUMBERS}
     if isinstance(value, bool | np.bool_):
         return {}
     if isinstance(value, int | np.integer):
@@ -139,15 +132,6 @@ def spoil(array: Any, how: str, where: int = 0) -> Any:
     raise ValueError(f"how must be one of {', '.join(ARRAYS)}, got {how!r}")
 
 
-def spoil_inside(value: Any, how: str) -> Any:
-    """A list or tuple whose first array has one fault."""
-    if is_array(value):
-        return spoil(value, how)
-    first, *others = value
-    parts = [spoil_inside(first, how), *others]
-    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-
-
 def numbers(found: Any) -> list[np.ndarray]:
     """All arrays and numbers of a result, whatever holds them."""
     if isinstance(found, torch.nn.Module):
@@ -178,8 +162,7 @@ def complaint(case: Case, name: str, how: str, bad: Any, plain: Any) -> str | No
     unknown name: an error that names the argument.  Words and None: ValueError or TypeError.  Complex numbers: an
     error, NumPy's warning, or a complex result.  Whole numbers of another type: an error that names the argument, or
     the result that they have as floats.  A wrong shape: ValueError or TypeError, or the result that belongs to it, see
-    :func:`belongs`.  What is no array of numbers: an error that names the argument; inside a list, ValueError or
-    TypeError.
+    :func:`belongs`.  What is no array of numbers: an error that names the argument.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -189,7 +172,7 @@ def complaint(case: Case, name: str, how: str, bad: Any, plain: Any) -> str | No
         except np.exceptions.ComplexWarning:
             return None
         except ERRORS as error:
-            unnamed = how in ("words", "None", "complex", *ARRAYS[5:]) or how.endswith("inside")
+            unnamed = how in ("words", "None", "complex", *ARRAYS[5:])
             if unnamed or isinstance(error, Diverged):
                 return None
             if not re.search(rf"\b{name.removesuffix('s')}s?\b", str(error)):

@@ -5,7 +5,6 @@ from unit.claims.conftest import LEDGER
 
 from shallow.book import claims
 from shallow.book.claims import rounding
-from shallow.book.claims.rows import one_sentence
 
 
 def test_report_that_agrees_is_shown(decided):
@@ -51,11 +50,6 @@ def test_a_reader_sees_the_ledger_beside_another_result(decided, monkeypatch, st
     assert "The ledger says" not in repr(same) + same._repr_html_()
 
 
-def test_a_claim_never_reported_is_a_mismatch(decided):
-    with pytest.raises(claims.LedgerMismatch, match="ledger  untested"):
-        decided.report("TO-02", "reproduced", finding="slope -1.0 [-1.1, -0.9]")
-
-
 @pytest.mark.parametrize(
     ("outcome", "finding", "verdict", "says"),
     [
@@ -71,11 +65,6 @@ def test_report_refuses(folder, update, outcome, finding, verdict, says):
     with pytest.raises(ValueError, match=says):
         claims.Ledger("toy", folder).report("TO-01", outcome, finding=finding, verdict=verdict)
     assert (folder / "toy.yml").read_text(encoding="utf-8") == LEDGER
-
-
-@pytest.mark.parametrize("text", ["slope 0.5 [0.4, 1.1] at n = 10; e.g. for P = 3", "0.62 vs. 0.04", "it ends."])
-def test_one_sentence_accepts(text):
-    assert one_sentence(f"  {text}\n") == text
 
 
 @pytest.mark.parametrize(

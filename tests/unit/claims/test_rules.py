@@ -61,14 +61,6 @@ def test_a_rule_changed_in_the_open_is_locked(renewed, old, new, name):
     assert renewed() == (0, set())
 
 
-def test_the_older_rule_stays(renewed, capsys):
-    assert renewed((RULE, OPEN))[0] == 0
-    assert renewed((OPEN, "  test: slope below 0.1\n")) == (1, set())
-    assert "TO-02: `test_was` is not what it was" in capsys.readouterr().out
-    twice = "  test: slope below 0.2\n  test_was: slope below 0.1\n  test_why: twice\n"
-    assert renewed(("  test: slope below 0.1\n", twice)) == (0, {"TO-02"})
-
-
 def test_outcome_and_layout_are_no_rule(renewed):
     edits = [
         ("finding: slope 0.1 [0.0, 0.2]", "finding: slope 0.3 [0.2, 0.4]"),

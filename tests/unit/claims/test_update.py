@@ -48,12 +48,6 @@ def test_update_survives_awkward_text(folder, update, monkeypatch, finding):
     claims.Ledger("toy", folder).report("TO-01", "partly", finding=finding)
 
 
-def test_update_leaves_an_agreeing_file_alone(folder, update):
-    before = (folder / "toy.yml").stat()
-    claims.Ledger("toy", folder).report("TO-03", "answered", finding="slope 0.1 [0.0, 0.2]")
-    assert (folder / "toy.yml").stat() == before
-
-
 def test_failed_update_leaves_the_old_file(folder, update, monkeypatch):
     def broken(*_):
         raise OSError(28, "No space left on device")

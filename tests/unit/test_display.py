@@ -12,7 +12,7 @@ import torch
 from unit.test_bad_input import CASES
 
 import shallow
-from shallow.representation import short
+from shallow.display import short
 
 #: Arguments of compiled code.
 NO_RESULTS = {"shallow.train.fresh_samples.Recipe"}
