@@ -219,7 +219,10 @@ class _Cluster:
 
     def _look(self) -> None:
         """Who is there now; cells whose workers have all gone are to be done again."""
-        there = self.client.nthreads()
+        try:
+            there = self.client.nthreads()
+        except OSError as error:
+            raise self._lost() from error
         for future, (task, workers) in list(self.under_way.items()):
             if workers and not workers & there.keys() and not future.done():
                 del self.under_way[future]
@@ -229,6 +232,9 @@ class _Cluster:
             self.deadline = time.monotonic() + PATIENCE
         elif time.monotonic() > self.deadline:
             raise WorkerError(f"no worker has the code of this process for {self.work}: not {', '.join(sorted(there))}")
+
+    def _lost(self) -> WorkerError:
+        return WorkerError(f"the scheduler {self.client.scheduler.address} is gone")
 
     def _submit(self, task: Task) -> None:
         workers = list(self.right) if self.wrong else None
@@ -248,7 +254,7 @@ class _Cluster:
     def _outcome(self, future, task: Task, _) -> Outcome | None:
         """What came of a cell; None if its worker has other code, so that another one is to do it."""
         if future.cancelled():
-            raise WorkerError(f"the scheduler {self.client.scheduler.address} is gone")
+            raise self._lost()
         if error := future.exception():  # not the cell's: it has killed its workers, say
             return task[0], Failure(task[1], f"{type(error).__name__}: {error}"), 0.0
         worker, outcome = future.result()
