@@ -16,9 +16,9 @@ import xarray as xr
 from experiments.localization import networks
 from experiments.localization.populations import population
 from experiments.localization.scores import Points, points, scores
+from shallow import receptive_fields as fields
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.committee import Committee
-from shallow.receptive import fields
 from shallow.stats import stream
 from shallow.train import online
 

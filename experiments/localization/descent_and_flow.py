@@ -12,9 +12,9 @@ import numpy as np
 import xarray as xr
 
 from experiments.localization import gaussian_flow, networks
+from shallow import receptive_fields as fields
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data.nlgp import circulant
-from shallow.receptive import fields
 from shallow.stats import stream
 from shallow.train import online
 

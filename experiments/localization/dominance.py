@@ -27,7 +27,7 @@ from scipy import fft
 from shallow import checks
 from shallow.data.nlgp import Process, ring_distance
 from shallow.display import short
-from shallow.receptive.fields import opposite
+from shallow.receptive_fields import opposite
 
 #: Modes in which a class has less than this part of its largest eigenvalue are left out of the extremes.
 CUT = 1e-6

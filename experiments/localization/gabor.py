@@ -23,7 +23,7 @@ from scipy.optimize import leastsq
 
 from shallow import checks
 from shallow.display import short
-from shallow.receptive.fields import checked
+from shallow.receptive_fields import checked
 
 MODELS = ("bump", "gabor")
 #: Carriers tried: none, and the strongest modes of the field.

@@ -18,7 +18,7 @@ import numpy as np
 
 from shallow import checks
 from shallow.display import short
-from shallow.receptive.fields import centre, checked
+from shallow.receptive_fields import centre, checked
 
 #: Biases of this modulus or less belong to neither population.
 DEAD_ZONE = 1e-3

@@ -15,10 +15,10 @@ from scipy import optimize
 from experiments.localization import networks
 from experiments.localization.dominance import gabors
 from shallow import checks
+from shallow import receptive_fields as fields
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.committee import Committee
 from shallow.data import nlgp
-from shallow.receptive import fields
 from shallow.stats import stream
 from shallow.train import online
 

@@ -17,10 +17,9 @@ import numpy as np
 import xarray as xr
 
 from experiments.simplicity_bias import clusters, gaussian_loss, transition, two_fits
-from shallow import checks, nets
+from shallow import alignment, checks, nets
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import teachers
-from shallow.geometry import alignment
 from shallow.nets import TwoLayer
 from shallow.stats import stream
 from shallow.train import minibatch

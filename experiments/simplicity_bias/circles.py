@@ -11,7 +11,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from shallow.geometry import alignment
+from shallow import alignment
 
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 

@@ -7,10 +7,9 @@ import numpy as np
 import xarray as xr
 
 from experiments.simplicity_bias import deviation, gaussian_loss
-from shallow import checks, stats
+from shallow import alignment, checks, stats
 from shallow.book.recipes import Recipe
 from shallow.data import teachers
-from shallow.geometry import alignment
 from shallow.nets import TwoLayer
 
 DIMENSIONS = (2, 5, 10, 20)

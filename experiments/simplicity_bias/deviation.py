@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.simplicity_bias import circles
-from shallow import checks
+from shallow import alignment, checks
 from shallow.display import short
-from shallow.geometry import alignment
 from shallow.nets import TwoLayer
 
 #: Widths of the band of points beside the hyperplane that decide where :func:`search` turns, in standard deviations.

@@ -16,10 +16,9 @@ import xarray as xr
 from scipy.cluster import hierarchy
 
 from experiments.simplicity_bias import extremal, two_fits
-from shallow import nets
+from shallow import alignment, nets
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import teachers
-from shallow.geometry import alignment
 from shallow.nets import TwoLayer
 from shallow.stats import stream
 from shallow.train import flow

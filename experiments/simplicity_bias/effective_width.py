@@ -13,10 +13,9 @@ import numpy as np
 import xarray as xr
 
 from experiments.simplicity_bias import clusters
-from shallow import nets
+from shallow import alignment, nets
 from shallow.book.recipes import Recipe
 from shallow.data import teachers
-from shallow.geometry import alignment
 from shallow.nets import TwoLayer
 from shallow.stats import stream
 

@@ -1,7 +1,7 @@
 r"""Extremal vectors of a finite sample: the directions that early alignment can lead to.
 
 With the activation pattern $A_n(w)_k = \mathrm{sign}\langle w, x_k\rangle$ let $\mathfrak D_n(w)$ be the set of the
-vectors $D_n(w)$ (:mod:`shallow.geometry.alignment`) in which the indicator may take any value of [0, 1] where
+vectors $D_n(w)$ (:mod:`shallow.alignment`) in which the indicator may take any value of [0, 1] where
 $\langle w, x_k\rangle = 0$.  Definition 1: D is *extremal* if some w on the sphere satisfies $D \in \mathfrak D_n(w)$
 and D = 0 or $A_n(D) = A_n(w)$ or $A_n(D) = -A_n(w)$.  A pattern with z zeros is a face
 of the arrangement of the n hyperplanes $\langle w, x_k\rangle = 0$, and the condition leaves one candidate on it: D
@@ -24,9 +24,8 @@ import numba
 import numpy as np
 from scipy import optimize
 
-from shallow import checks
+from shallow import alignment, checks
 from shallow.display import short
-from shallow.geometry import alignment
 
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 

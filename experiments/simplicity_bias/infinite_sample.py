@@ -3,7 +3,7 @@ r"""Directions with $D(w) \parallel w$: what extremal vectors become when the sa
 With every direction covered by inputs, D is extremal iff $D = D(w)$ for a w with D = 0 or $D/\|D\| = \pm w$; these w
 are the zeros of the tangent field $F(w) = D(w) - \langle w, D(w)\rangle w$, the gradient of
 $G(w) = \langle w, D(w)\rangle$ on the sphere.  Here inputs are $N(0, I_d)$ and the teacher is a two-layer network, so
-that D(w) has a closed form (:func:`shallow.geometry.alignment.population`).
+that D(w) has a closed form (:func:`shallow.alignment.population`).
 
 Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Section 3.
 """
@@ -17,11 +17,10 @@ import numpy as np
 import xarray as xr
 from scipy import optimize
 
-from shallow import checks, stats
+from shallow import alignment, checks, stats
 from shallow.book.recipes import Recipe
 from shallow.data import teachers
 from shallow.display import short
-from shallow.geometry import alignment
 from shallow.nets import TwoLayer
 
 compiled = numba.njit(cache=True, nogil=True)

@@ -13,10 +13,9 @@ import numpy as np
 import torch
 import xarray as xr
 
-from shallow import checks
+from shallow import alignment, checks
 from shallow.book.recipes import Recipe
 from shallow.data import teachers
-from shallow.geometry import alignment
 from shallow.stats import stream
 
 #: Flow times in units of $1/\|D_n(\beta^*)\|$ at which directions are looked at.

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
+from shallow import alignment
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import teachers
-from shallow.geometry import alignment
 from shallow.nets import TwoLayer, dominated
 from shallow.stats import stream
 from shallow.train import flow

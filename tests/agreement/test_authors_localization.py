@@ -10,10 +10,10 @@ from fresh_batches import batches
 from scipy.special import erfinv
 
 from shallow import committee
+from shallow import receptive_fields as fields
 from shallow.committee import Committee
 from shallow.data import nlgp
 from shallow.data.nlgp import Process
-from shallow.receptive import fields
 from shallow.train import online
 
 LAWS = Recording("localization_laws", {"sample_0.01", "sample_class", "start_40_40"})

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.special import erf
 
 from experiments.localization import gabor, gaussian_flow, populations, starting_loss
+from shallow import receptive_fields as fields
 from shallow import stats
-from shallow.receptive import fields
 
 SHAPES = st.one_of(st.tuples(st.integers(2, 9)), st.tuples(st.integers(2, 5), st.integers(2, 6)))
 

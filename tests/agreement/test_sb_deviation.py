@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.simplicity_bias import circles, deviation
-from shallow import stats
+from shallow import alignment, stats
 from shallow.data import teachers
-from shallow.geometry import alignment
 
 
 def between(x):

@@ -21,6 +21,11 @@ def alter(folder: Path, name: str, change: Callable[[np.ndarray], np.ndarray]) -
 
 def sign(folder: Path, name: str) -> None:
     """Bring the checksum of a record into line with its data."""
-    manifest = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    manifest["sha256"] = hashlib.sha256((folder / f"{name}.nc").read_bytes()).hexdigest()
-    (folder / f"{name}.json").write_text(json.dumps(manifest), encoding="utf-8")
+    rewrite(folder, name, sha256=hashlib.sha256((folder / f"{name}.nc").read_bytes()).hexdigest())
+
+
+def rewrite(folder: Path, name: str, **fields) -> None:
+    """Change fields of a manifest; `...` removes one."""
+    file = folder / f"{name}.json"
+    kept = json.loads(file.read_text(encoding="utf-8")) | fields
+    file.write_text(json.dumps({key: value for key, value in kept.items() if value is not ...}), encoding="utf-8")

@@ -5,9 +5,9 @@ import pytest
 from scipy.special import erf
 
 from experiments.localization import populations, starting_loss
+from shallow import receptive_fields as fields
 from shallow import stats
 from shallow.data import nlgp
-from shallow.receptive import fields
 
 PIXELS = 40
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from experiments.simplicity_bias import extremal, infinite_sample
-from shallow import stats
+from shallow import alignment, stats
 from shallow.data import teachers
-from shallow.geometry import alignment
 
 
 def linear_sample(n, seed, d=2, noise=teachers.NOISE):

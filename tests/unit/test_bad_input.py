@@ -19,10 +19,9 @@ from unit.bad_input import cases_kernels, cases_measures, cases_networks, cases_
 from unit.bad_input.spoil import ERRORS, complaint, faults, is_array, name_of, spoil
 
 import shallow
-from shallow import committee, mlp, nets, stats
+from shallow import alignment, committee, mlp, nets, stats
+from shallow import receptive_fields as fields
 from shallow.data import cyclic, hidden_index, images, nlgp, orthants, single_index
-from shallow.geometry import alignment
-from shallow.receptive import fields
 from shallow.spectra import esd, marchenko_pastur, tail_laws, tails
 
 TABLES = (cases_networks, cases_train, cases_kernels, cases_measures)

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -18,21 +19,11 @@ from planted import cells
 from references import ROOT
 
 from shallow.__main__ import main
-from shallow.book import paths, recording, records, sweep
+from shallow.book import recording, records, sweep
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # a killed worker makes its peers complain
-
-
-@pytest.fixture
-def planted(tmp_path, monkeypatch):
-    """The planted recipes over an empty folder of records, for this process and its workers."""
-    monkeypatch.setattr(paths, "RECORDS", tmp_path)
-    monkeypatch.setattr(records, "recipes", lambda: cells.RECORDS)
-    for name, value in {"PYTHONPATH": str(ROOT / "tests"), "PLANTED_TRACE": str(tmp_path / "trace")}.items():
-        monkeypatch.setenv(name, value)
-    return tmp_path
 
 
 @pytest.fixture
@@ -43,12 +34,48 @@ def gate(planted, monkeypatch):
 
 
 @pytest.fixture
+def unused_port() -> str:
+    """A free port of this machine."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+@pytest.fixture
 def cluster(planted, request):
     """Two worker processes, or as many as the test asks for, with one thread each."""
     workers = getattr(request, "param", 2)
     options = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with distributed.LocalCluster(**options) as made:
         yield made
+
+
+def record(name, address):
+    """`python -m shallow record`, computed by the workers of a scheduler."""
+    return CliRunner().invoke(main, ["record", f"planted/{name}", "--scheduler", address])
+
+
+def killed_on_the_way(folder, process, address):
+    """A recording during which a process is killed when three cells are finished."""
+
+    def kill():
+        while len(list(folder.rglob("*.cell"))) < 3:
+            time.sleep(0.02)
+        os.kill(process, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    result = record("slow", address)
+    killer.join(10)
+    assert not killer.is_alive()
+    return result
+
+
+def is_as_on_one_machine(name):
+    """Whether a record of slow cells holds what this process computes."""
+    local = sweep.grid(cells.slow, {"seed": cells.SEEDS}, jobs=1)
+    xr.testing.assert_identical(records.load(name), local.assign(value=local.value.astype("float32")))
+    return records.state(name) == "fresh"
 
 
 @contextmanager
@@ -81,28 +108,16 @@ def test_a_killed_worker_costs_no_cell(planted, cluster):
     """One of two workers is killed in the middle: all cells arrive, and they equal those of local processes."""
     with distributed.Client(cluster) as client:
         victim = min(client.run(os.getpid).values())
-
-    def kill():
-        while len(list(planted.rglob("*.cell"))) < 3:
-            time.sleep(0.02)
-        os.kill(victim, signal.SIGKILL)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    result = CliRunner().invoke(main, ["record", "planted/slow", "--scheduler", cluster.scheduler_address])
-    killer.join(1)
+    result = killed_on_the_way(planted, victim, cluster.scheduler_address)
     assert result.exit_code == 0, result.output
-    assert not killer.is_alive() and len((planted / "trace").read_text(encoding="utf-8").splitlines()) >= 12
-    local = sweep.grid(cells.slow, {"seed": cells.SEEDS}, jobs=2, seconds=0.0)
-    xr.testing.assert_identical(records.load("planted/slow"), local.assign(value=local.value.astype("float32")))
+    assert is_as_on_one_machine("planted/slow")
 
 
 def test_a_worker_with_other_code_that_joins_later_computes_nothing(planted, gate, cluster):
     """It is named, its cells go to the others, and the record is what it is on one machine."""
     address = cluster.scheduler_address
     command = [sys.executable, "-m", "planted", "record", "planted/slow", "--scheduler", address]
-    environment = os.environ | {"SHALLOW_RECORDS": str(planted)}
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, encoding="utf-8") as process:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8") as process:
         while len(list(planted.rglob("*.cell"))) < 3:
             time.sleep(0.02)
         with worker_with_a_copy(address, planted), distributed.Client(cluster) as client:
@@ -112,9 +127,7 @@ def test_a_worker_with_other_code_that_joins_later_computes_nothing(planted, gat
             _, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
     assert re.search(r"worker tcp://\S+ has other code for planted.cells.slow", said)
-    local = sweep.grid(cells.slow, {"seed": cells.SEEDS}, jobs=1)
-    xr.testing.assert_identical(records.load("planted/slow"), local.assign(value=local.value.astype("float32")))
-    assert records.state("planted/slow") == "fresh"
+    assert is_as_on_one_machine("planted/slow")
 
 
 @pytest.mark.parametrize("cluster", [0], indirect=True)
@@ -123,7 +136,7 @@ def test_without_a_worker_of_the_same_code_the_command_fails(planted, cluster, m
     monkeypatch.setattr(sweep, "PATIENCE", 1.0)
     recording.make("planted/slow", seeds=3, jobs=1)
     with worker_with_a_copy(cluster.scheduler_address, planted):
-        result = CliRunner().invoke(main, ["record", "planted/slow", "--scheduler", cluster.scheduler_address])
+        result = record("slow", cluster.scheduler_address)
     assert result.exit_code == 1
     assert re.search(r"no worker has the code of this process for planted.cells.slow: not tcp://", result.output)
     assert "missing" in records.state("planted/slow")
@@ -138,7 +151,7 @@ def test_a_worker_whose_files_have_changed_since_it_began_computes_nothing(plant
     monkeypatch.setattr(sweep, "PATIENCE", 1.0)
     with worker_with_a_copy(cluster.scheduler_address, planted, added="") as copy:
         for name, code in (("placed", 0), ("quick", 1)):
-            result = CliRunner().invoke(main, ["record", f"planted/{name}", "--scheduler", cluster.scheduler_address])
+            result = record(name, cluster.scheduler_address)
             assert result.exit_code == code, result.output
             os.utime(copy, (time.time() + 60, time.time() + 60))
     assert "no worker has the code of this process for planted.cells.slow" in result.output
@@ -149,14 +162,14 @@ def test_a_single_worker_computes_the_cells(planted, cluster):
     """Not the process that asks for them."""
     with distributed.Client(cluster) as client:
         (worker,) = client.run(os.getpid).values()
-    result = CliRunner().invoke(main, ["record", "planted/placed", "--scheduler", cluster.scheduler_address])
+    result = record("placed", cluster.scheduler_address)
     assert result.exit_code == 0, result.output
     found = records.load("planted/placed")
     assert set(found.process.values) == {worker} and (found.threads == 1).all()
 
 
 def test_a_cell_that_kills_its_workers_is_reported_and_the_others_go_on(planted, cluster):
-    result = CliRunner().invoke(main, ["record", "planted/deadly", "--scheduler", cluster.scheduler_address])
+    result = record("deadly", cluster.scheduler_address)
     assert result.exit_code == 1
     assert "1 of 3 cells failed:\n  seed=1: KilledWorker" in result.output
     assert len(list(planted.rglob("*.cell"))) == 2
@@ -168,18 +181,9 @@ def test_a_scheduler_that_dies_ends_the_command_and_costs_no_finished_cell(plant
     worker = [dask_command, "worker", address, "--nthreads", "1", "--no-dashboard"]
     environment = os.environ | {"PYTHONPATH": f"{ROOT / 'tests'}:{ROOT / 'lib'}"}
     with running(scheduler, worker, env=environment, cwd=planted) as (process, _):
-
-        def kill():
-            while len(list(planted.rglob("*.cell"))) < 2:
-                time.sleep(0.02)
-            process.kill()
-
-        killer = threading.Thread(target=kill)
-        killer.start()
-        result = CliRunner().invoke(main, ["record", "planted/slow", "--scheduler", address])
-        killer.join(10)
+        result = killed_on_the_way(planted, process.pid, address)
     assert result.exit_code == 1 and f"the scheduler {address} is gone" in result.output
-    assert len(list(planted.rglob("*.cell"))) >= 2
+    assert len(list(planted.rglob("*.cell"))) >= 3
 
 
 def test_the_readme_works_as_written(tmp_path, unused_port):
@@ -196,13 +200,3 @@ def test_the_readme_works_as_written(tmp_path, unused_port):
     name = record[record.index("record") + 1]
     found = xr.load_dataset(tmp_path / f"{name}.nc", engine="h5netcdf")
     xr.testing.assert_identical(found, records.load(name))
-
-
-@pytest.fixture
-def unused_port() -> str:
-    """A free port of this machine."""
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])

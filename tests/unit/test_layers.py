@@ -12,7 +12,7 @@ from references import ROOT
 LAYERS = [
     "shallow.checks shallow.display",
     "shallow.stats shallow.data shallow.nets shallow.mlp shallow.deep shallow.committee",
-    "shallow.train shallow.kernels shallow.spectra shallow.geometry shallow.receptive",
+    "shallow.train shallow.kernels shallow.spectra shallow.alignment shallow.receptive_fields",
     "shallow.book shallow.__main__",
     "experiments",
 ]

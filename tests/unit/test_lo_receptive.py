@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.localization import gabor, populations
-from shallow.receptive import fields
+from shallow import receptive_fields as fields
 
 EYE = np.eye(4)
 RING = np.arange(40)

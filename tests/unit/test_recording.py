@@ -13,24 +13,10 @@ import psutil
 import pytest
 import xarray as xr
 from click.testing import CliRunner, Result
-from joblib.externals.loky import get_reusable_executor
 from planted import cells
-from references import ROOT
 
 from shallow.__main__ import main
-from shallow.book import fingerprint, paths, recording, records
-
-
-@pytest.fixture
-def planted(tmp_path, monkeypatch):
-    """The planted recipes over an empty folder of records, in this process and in those that it starts."""
-    monkeypatch.setattr(paths, "RECORDS", tmp_path)
-    monkeypatch.setattr(records, "recipes", lambda: cells.RECORDS)
-    where = {"SHALLOW_RECORDS": str(tmp_path), "PLANTED_TRACE": str(tmp_path / "trace")}
-    for name, value in (where | {"PYTHONPATH": str(ROOT / "tests"), "OMP_NUM_THREADS": "1"}).items():
-        monkeypatch.setenv(name, value)
-    get_reusable_executor().shutdown()  # workers of earlier tests have another environment
-    return tmp_path
+from shallow.book import fingerprint, recording, records
 
 
 def run(*arguments) -> Result:
@@ -48,14 +34,9 @@ def computed(folder: Path) -> list[str]:
     return (folder / "trace").read_text(encoding="utf-8").splitlines() if (folder / "trace").exists() else []
 
 
-def gate(folder: Path) -> Path:
-    """The file without which a recording that was started does not finish, however slow the test is."""
-    return folder / "gate"
-
-
 def started(folder: Path, *arguments: str) -> subprocess.Popen:
-    """A recording in a process, with three finished cells or more; the leader of a process group of its own."""
-    command, gated = [sys.executable, "-m", "planted", *arguments], {"PLANTED_GATE": str(gate(folder))}
+    """A recording in a process group of its own, with three finished cells or more; the last ones wait for a file."""
+    command, gated = [sys.executable, "-m", "planted", *arguments], {"PLANTED_GATE": str(folder / "gate")}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen(command, start_new_session=True, env=os.environ | gated, **pipes)
     deadline = time.monotonic() + 60
@@ -63,16 +44,6 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen:
         assert process.poll() is None and time.monotonic() < deadline, process.stderr.read()
         time.sleep(0.02)
     return process
-
-
-def ended(processes: list[psutil.Process], seconds: float) -> bool:
-    """Whether all of the processes end within that time; what nobody has waited for yet has ended too."""
-    deadline = time.monotonic() + seconds
-    left = processes
-    while left and time.monotonic() < deadline:
-        time.sleep(0.05)
-        left = [one for one in left if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
-    return not left
 
 
 SIGNALS = [signal.SIGKILL, signal.SIGINT, signal.SIGTERM]
@@ -107,10 +78,9 @@ def test_workers_end_soon_after_their_parent(planted, sent):
     assert len(workers) >= 3
     process.send_signal(sent)
     process.wait(5)
-    assert ended(workers, 5)
-    if sent != signal.SIGKILL:
-        assert process.returncode == 128 + sent
-        assert b"interrupted; the same command goes on where it stopped" in process.stderr.read()
+    assert process.returncode == (-sent if sent == signal.SIGKILL else 128 + sent)
+    _, alive = psutil.wait_procs(workers, 5)
+    assert [one for one in alive if one.status() != psutil.STATUS_ZOMBIE] == []
 
 
 def test_two_recordings_of_the_same_thing_share_the_cells(planted):
@@ -119,7 +89,7 @@ def test_two_recordings_of_the_same_thing_share_the_cells(planted):
     second = started(planted, "record", "planted/slow", "--jobs", "2")
     while len(computed(planted)) < 9:
         time.sleep(0.02)
-    gate(planted).touch()
+    (planted / "gate").touch()
     assert [process.wait(60) for process in (first, second)] == [0, 0]
     assert sorted(computed(planted)) == sorted(str({"seed": seed}) for seed in cells.SEEDS)
     assert b"another process is at work on them too" in second.stdout.read()
@@ -163,20 +133,13 @@ def test_a_disk_that_is_full_at_the_end_costs_nothing(planted):
     xr.testing.assert_identical(records.load("planted/large"), before)
 
 
-def test_some_seeds_now_the_rest_later(planted):
+def test_some_seeds_now_the_rest_later_and_a_dry_run_says_at_what_cost(planted):
     assert recording.make("planted/slow", seeds=2, jobs=2) is None
     assert "missing" in records.state("planted/slow")
-    for seeds, count in ((None, 12), (3, 3)):
-        said = f"{count} cells, 2 of them kept; expected cost unknown, never recorded"
-        assert recording.outlook("planted/slow", 1, seeds) == said
-    recording.make("planted/slow", jobs=2)
-    assert len(computed(planted)) == 12
-
-
-def test_a_dry_run_computes_nothing_and_says_what_it_would_cost(planted):
-    unknown = run("record", "planted/slow", "--dry-run")
-    assert unknown.stdout == "planted/slow: 12 cells, 0 of them kept; expected cost unknown, never recorded\n"
-    assert not computed(planted)
+    for seeds, count in (([], 12), (["--seeds", 3], 3)):
+        said = f"planted/slow: {count} cells, 2 of them kept; expected cost unknown, never recorded\n"
+        assert run("record", "planted/slow", "--dry-run", *seeds).stdout == said
+    assert len(computed(planted)) == 2
     run("record", "planted/slow", "--jobs", 2)
     known = run("record", "planted/slow", "--dry-run", "--anew", "--jobs", 2)
     assert re.search(r"kept; expected cost 0:00:0[2-9] of computing, 0:00:0[1-5] with 2 at a time", known.stdout)

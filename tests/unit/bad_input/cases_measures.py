@@ -5,8 +5,8 @@ from unit.bad_input import given
 from unit.bad_input.given import FIELDS, LAW, UNIT, VALUES, X, Y
 from unit.bad_input.spoil import case
 
-from shallow.geometry import alignment
-from shallow.receptive import fields
+from shallow import alignment
+from shallow import receptive_fields as fields
 from shallow.spectra import esd, marchenko_pastur, rank_one, tail_laws, tails
 
 LAWS = [tail_laws.PowerLaw(1.0, 2.0), tail_laws.Exponential(1.0, 2.0), tail_laws.LogNormal(1.0, 0.5, 2.0)]

@@ -1,1 +1,0 @@
-"""What moves a hidden layer at first: the vectors of early alignment."""

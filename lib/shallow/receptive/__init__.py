@@ -1,1 +1,0 @@
-"""The shape of receptive fields on a ring or a torus."""
