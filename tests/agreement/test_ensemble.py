@@ -1,14 +1,11 @@
 """Ensembles of multilayer perceptrons against PyTorch, one network at a time, trajectory by trajectory in float64."""
 
-import copy
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.hidden_structure import polynomials
 from shallow import mlp
 from shallow.mlp import Stack
 from shallow.stats import stream
@@ -218,15 +215,6 @@ def test_threads_records_and_length_change_no_bit():
     assert np.abs(long.last.parameters - short.last.parameters).max() > 0.01
 
 
-def test_the_training_loss_of_full_batches_is_the_loss_before_the_step():
-    networks, (x, y) = start(2), problem(70)
-    options = {"loss": "absolute", "optimiser": "adam", "rate": 0.01, "batch": 70}
-    fit = ensemble.train(networks, x, y, rngs=shuffles(2), epochs=2, records=(0, 1), **options)
-    for epoch in (0, 1):
-        loss = np.abs(fit.snapshot(epoch).forward(x) - y).mean(axis=1)
-        np.testing.assert_allclose(fit.training[:, epoch], loss, rtol=1e-12)
-
-
 def test_single_precision_stays_close_to_double():
     """Three epochs; the reading of float32 is another number type, not another trajectory."""
     networks, (x, y) = start(2), problem(200)
@@ -273,9 +261,6 @@ def test_a_measure_takes_the_place_of_the_networks():
     assert all(v[0] != v[1] for v in norms)
 
 
-# The networks themselves.
-
-
 def test_default_weights_are_the_very_numbers_of_pytorch():
     with torch.random.fork_rng():
         torch.manual_seed(47647)
@@ -299,24 +284,3 @@ def test_forward_and_features_are_those_of_pytorch():
         np.testing.assert_allclose(networks.features(x)[r], hidden, atol=1e-14)
         np.testing.assert_allclose(shared[r], output[:, 0], atol=1e-14)
         np.testing.assert_allclose(own[r], networks[[r]].forward((r + 1) * x)[0], atol=1e-14)
-
-
-def test_weights_are_views_and_a_stack_comes_back_from_its_networks():
-    networks = start(3)
-    again = mlp.stacked([networks.network(r) for r in range(3)])
-    np.testing.assert_array_equal(again.parameters, networks.parameters)
-    changed = copy.deepcopy(networks)
-    changed.weights[1][2, 0, 0] = 7.0
-    assert (changed.parameters != networks.parameters).sum() == 1
-
-
-def test_half_antisymmetric_and_paired_starts():
-    """The first has an output that is not 0, the second has none."""
-    networks, x = start(4, (5, 12, 1)), problem(20)[0]
-    half = polynomials.half_antisymmetric(networks)
-    np.testing.assert_array_equal(half.weights[0][:, 6:], -networks.weights[0][:, :6])
-    np.testing.assert_array_equal(half.biases[0][:, 6:], -networks.biases[0][:, :6])
-    np.testing.assert_array_equal(half.weights[1], networks.weights[1])
-    assert np.abs(half.forward(x)).max() > 0.1
-    np.testing.assert_allclose(polynomials.paired(networks).forward(x), 0, atol=1e-15)
-    assert np.abs(polynomials.paired(networks).weights[1]).min() > 0

@@ -87,10 +87,6 @@ def test_gradient_and_loss_are_those_of_autograd(scaling, factor):
     assert torch.abs(trainer.gradient() - W.grad).max() < 1e-14 * torch.abs(W.grad).max() + 1e-16
     residual = student.forward(x) - y
     assert float(trainer.loss) == pytest.approx(factor * np.mean(residual**2), rel=1e-13)
-    written_out = 2 * factor * student.scale / (len(x) * np.sqrt(len(student.a))) * np.einsum(
-        "i,n,ni,nj->ij", student.a, residual, np.cosh(student.scale * x @ student.W.T) ** -2, x
-    )  # fmt: skip
-    assert distance([written_out], [W.grad.numpy()]) < 1e-12
 
 
 @pytest.mark.parametrize("normalise", [None, "before", "after"])
@@ -104,21 +100,6 @@ def test_trajectories_are_those_of_torch_optim(rule, decay, normalise):
         expected = reference(x, y, student, RULES[rule], **options)
         assert distance(trajectory(x, y, student, RULES[rule], **options), expected) < 1e-9
         assert distance([expected[-1]], [expected[0]]) > 1e-3  # it has moved
-
-
-def test_a_wrong_option_is_seen_by_the_comparison():
-    """The twin: each option changed a little gives another trajectory."""
-    x, y, student = problem()
-    options = dict(rate=0.5, steps=4, decay=0.9, factor=1.0, normalise=None)
-    expected = reference(x, y, student, RULES["Adam"], **options)
-    changes = {"rate": 0.5001, "decay": 0.8999, "normalise": "before"}
-    for name, value in changes.items():
-        assert distance(trajectory(x, y, student, Adam(), **options | {name: value}), expected) > 1e-5
-    for rule in (Adam(eps=1e-7), Adam(beta2=0.9991), Adam(corrected=False), GD()):
-        assert distance(trajectory(x, y, student, rule, **options), expected) > 1e-7
-    half = trajectory(x, y, student, GD(), **options | {"factor": 0.5})
-    assert distance(half, reference(x, y, student, GD(), **options)) > 1e-5
-    assert distance(half, reference(x, y, student, GD(), **options | {"rate": 0.25})) < 1e-12
 
 
 def test_both_normalisations_see_the_same_weights_in_every_forward_pass():

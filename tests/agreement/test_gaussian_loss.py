@@ -10,10 +10,6 @@ from shallow import nets
 from shallow.data import teachers
 
 
-def network(rng, width, inputs, scale=1.0):
-    return nets.small(rng, width, inputs, scale)
-
-
 def dense(first, second):
     r"""The same number from $K = |u||v| (\sin t + (\pi - t)\cos t) / 2\pi$, one angle for every pair."""
     W, a = np.concatenate([first.W, second.W]), np.concatenate([first.v, -second.v])
@@ -28,7 +24,7 @@ def dense(first, second):
 def test_agrees_with_the_dense_formula(seed, width, inputs, units):
     """Also with neurons that are zero, equal, opposite or almost collinear."""
     rng = np.random.default_rng(seed)
-    one, teacher = network(rng, width, inputs), teachers.relu(rng, units, inputs)
+    one, teacher = nets.small(rng, width, inputs, 1.0), teachers.relu(rng, units, inputs)
     W = one.W.copy()
     W[rng.random(width) < 0.2] = 0
     W[0], W[-1] = -2 * W[width // 2], W[width // 2] * (1 + 1e-9 * rng.standard_normal(inputs))
@@ -42,7 +38,7 @@ def test_agrees_with_the_dense_formula(seed, width, inputs, units):
 @pytest.mark.parametrize("width", [gaussian_loss._TILE + shift for shift in (-3, -2, -1, 0, 700)])
 def test_agrees_where_tiles_end(width):
     rng = np.random.default_rng(width)
-    one, teacher = network(rng, width, 3), teachers.first_axis(3)
+    one, teacher = nets.small(rng, width, 3, 1.0), teachers.first_axis(3)
     assert gaussian_loss.excess_risk(one, teacher) == pytest.approx(dense(one, teacher), rel=1e-12)
 
 
@@ -50,7 +46,7 @@ def test_agrees_where_tiles_end(width):
 def test_agrees_with_a_sample(inputs):
     """Within five standard errors, and a teacher that is one tenth longer is told apart."""
     rng = np.random.default_rng(inputs)
-    one, teacher = network(rng, 30, inputs, 0.3), teachers.relu(rng, 3, inputs)
+    one, teacher = nets.small(rng, 30, inputs, 0.3), teachers.relu(rng, 3, inputs)
     x = rng.standard_normal((400_000, inputs))
     squares = (one.forward(x) - teacher.forward(x)) ** 2
     error = squares.std() / len(x) ** 0.5
@@ -73,10 +69,3 @@ def test_a_linear_estimate_costs_its_squared_distance(size, pieces):
     found = gaussian_loss.excess_risk(one, teachers.first_axis(5))
     assert found == pytest.approx(shift @ shift, rel=1e-4, abs=1e-15)
     assert found != pytest.approx(shift @ shift / 2, rel=0.1)  # the factor 1/2 of the loss of the flow
-
-
-def test_two_slopes_on_a_line():
-    r"""In d = 1, $h = p x_+ - q x_-$ against $x$ costs $((p - 1)^2 + (q - 1)^2) / 2$."""
-    p, q = 1.3, 0.4
-    one = nets.TwoLayer(np.array([p, -1.0]), np.zeros(2), np.array([1.0, -q]))
-    assert gaussian_loss.excess_risk(one, teachers.first_axis(1)) == pytest.approx(((p - 1) ** 2 + (q - 1) ** 2) / 2)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from agreement.authors.files import difference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shallow import nets
-from shallow.kernels import empirical, layered
+from shallow.kernels import layered
 from shallow.stats import stream
 
 WIDTHS = [(3, 1, 1), (1, 6, 1), (7, 5, 4, 1), (4, 6, 3, 5, 1), (7, 16, 16, 16, 16, 1)]
@@ -39,24 +39,20 @@ def jacobian(weights, biases, x, output="logit") -> list[np.ndarray]:
     return [np.array([np.concatenate([row[k][0].ravel(), row[k][1]]) for row in rows]) for k in range(len(weights))]
 
 
-def relative(a: np.ndarray, b: np.ndarray) -> float:
-    return np.abs(a - b).max() / max(np.abs(b).max(), 1e-300)
-
-
 @pytest.mark.parametrize("output", layered.OUTPUTS)
 @pytest.mark.parametrize("widths", WIDTHS)
 def test_kernel_is_the_contracted_jacobian(widths, output):
     network, x, z = draw(widths), points(9, widths[0]), points(6, widths[0], "others")
     left, right = jacobian(*network, x, output), jacobian(*network, z, output)
-    assert relative(layered.ntk(*network, x, z, output=output), sum(J @ G.T for J, G in zip(left, right))) < 1e-13
-    assert relative(layered.ntk(*network, x, output=output), sum(J @ J.T for J in left)) < 1e-13
-    assert relative(layered.jacobian(*network, x, output=output), np.hstack(left)) < 1e-13
-    assert relative(layered.diagonal(*network, x, output=output), sum((J**2).sum(axis=1) for J in left)) < 1e-13
+    assert difference(layered.ntk(*network, x, z, output=output), sum(J @ G.T for J, G in zip(left, right))) < 1e-13
+    assert difference(layered.ntk(*network, x, output=output), sum(J @ J.T for J in left)) < 1e-13
+    assert difference(layered.jacobian(*network, x, output=output), np.hstack(left)) < 1e-13
+    assert difference(layered.diagonal(*network, x, output=output), sum((J**2).sum(axis=1) for J in left)) < 1e-13
     for layer, J in enumerate(left, start=1):
         of_layer = layered.ntk(*network, x, output=output, trainable=[layer])
-        assert relative(of_layer, J @ J.T) < 1e-13
+        assert difference(of_layer, J @ J.T) < 1e-13
     frozen = layered.ntk(*network, x, z, output=output, trainable=range(2, len(left) + 1))
-    assert relative(frozen, sum(J @ G.T for J, G in zip(left[1:], right[1:]))) < 1e-13
+    assert difference(frozen, sum(J @ G.T for J, G in zip(left[1:], right[1:]))) < 1e-13
 
 
 @settings(max_examples=30, deadline=None)
@@ -81,20 +77,6 @@ def test_any_shape_and_any_blocks(widths, sizes, block, output, seed):
     assert np.array_equal(square, square.T)
 
 
-def test_a_dropped_column_is_seen():
-    """The comparison above fails for a Jacobian without the last bias, the smallest of all parts."""
-    network, x = draw(WIDTHS[2]), points(9, 7)
-    J = layered.jacobian(*network, x)[:, :-1]
-    assert relative(layered.ntk(*network, x), J @ J.T) > 1e-3
-
-
-@pytest.mark.parametrize("inputs", [1, 3])
-def test_two_layers_are_those_of_the_module_for_two_layers(inputs):
-    network, x = nets.default(stream("layered"), 40, inputs), points(12, inputs)
-    lists = [network.W, network.v[None]], [network.b, np.zeros(1)]
-    assert relative(layered.ntk(*lists, x), empirical.ntk(network, x) + 1) < 1e-13  # it has no output bias
-
-
 def test_number_types_and_parameters_of_modules():
     modules = [torch.nn.Linear(7, 20), torch.nn.Linear(20, 20), torch.nn.Linear(20, 1)]
     network = [m.weight for m in modules], [m.bias for m in modules]
@@ -102,7 +84,7 @@ def test_number_types_and_parameters_of_modules():
     double = layered.ntk(*network, x)
     single = layered.ntk(*network, x, dtype=torch.float32)
     assert (double.dtype, single.dtype) == (np.float64, np.float32)
-    assert 0 < relative(single, double) < 1e-6
+    assert 0 < difference(single, double) < 1e-6
 
 
 def test_confident_probabilities_keep_their_digits():
@@ -127,8 +109,6 @@ BIASES = [np.ones(len(W)) for W in WEIGHTS]
         ([WEIGHTS[0], WEIGHTS[2]], [BIASES[0], BIASES[2]]),  # that do not chain
         (WEIGHTS, BIASES[:2]),
         (WEIGHTS, [np.ones(2), *BIASES[1:]]),
-        ([np.ones(2), *WEIGHTS[1:]], BIASES),
-        ([WEIGHTS[0] * np.nan, *WEIGHTS[1:]], BIASES),
     ],
 )
 def test_what_is_no_network_is_refused(weights, biases):

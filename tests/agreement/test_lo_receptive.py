@@ -70,9 +70,6 @@ def test_best_window_is_that_of_a_search():
     assert fields.window_share(W, 3, 2) == pytest.approx(slow)
 
 
-# Gabor fits.
-
-
 def test_planted_gabor_functions_are_found_and_models_are_nested():
     """All to rounding up to the odd local optimum, wherever they are, of either sign; noise never fits worse."""
     rng, places = stats.stream("test gabor"), np.arange(40)
@@ -91,9 +88,6 @@ def test_planted_gabor_functions_are_found_and_models_are_nested():
         bump, plain = (gabor.fit(fields_of, model).r2 for model in gabor.MODELS)
         assert (bump <= plain + 1e-12).all()
     assert np.isnan(gabor.fit(np.ones(40)).r2) and gabor.fit(np.exp(-((places - 17.3) ** 2) / 9), "bump").r2 > 1 - 1e-9
-
-
-# Closed forms for Gaussian data.
 
 
 def gaussian_points(rng):

@@ -71,18 +71,6 @@ def test_adversarial_case_is_that_of_autograd(options, epochs):
     assert largest_difference(run.network, network) > 1e-4  # something moved
 
 
-@pytest.mark.parametrize("option", ["agop", "decay", "reduction", "rates"])
-def test_twin_without_one_option_is_told_apart(option):
-    x, y, network = adversarial()
-    options = {"reduction": "mean", "agop": 0.05, "decay": 0.3, "rates": nets.ANTISYMMETRIC}
-    slow = oracle.train(x, y, network, step=0.01, epochs=1, **options)
-    del options[option]
-    assert largest_difference(univariate.train(x, y, network, step=0.01, epochs=1, **options).network, slow) > 1e-6
-
-
-# Bit for bit: a dense trainer whose sums have the same order, with active sets from all n m products.
-
-
 def rows(w: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Rows of :mod:`shallow.train.prefix_sums` by counting, for sorted x; fails when an active set is no interval."""
     with np.errstate(under="ignore", over="ignore", invalid="ignore"):
@@ -95,7 +83,7 @@ def rows(w: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def dense(x, y, network, *, step, epochs, rates=nets.ALL, agop=0.0, decay=0.0):
-    """(W, b, v), outputs and slopes after `epochs` steps, for sorted x."""
+    """(W, b, v), outputs and slopes after `epochs` steps, for sorted x: all sums in the order of the fast trainer."""
     n, rates = len(x), np.asarray(rates)
     w, b, v = network.W[:, 0].copy(), network.b.copy(), network.v.copy()
     keep, (step_v, step_w, step_b) = 1 - step * decay * (rates > 0), step * rates
@@ -177,9 +165,6 @@ def test_most_kinks_need_no_predicate():
     assert np.mean(table < 0) < 0.01
 
 
-# Random problems.
-
-
 eighths = st.integers(-8, 8).map(lambda k: k / 8)
 
 
@@ -195,9 +180,6 @@ def test_problems_full_of_ties_are_exactly_those_of_autograd(data, n, m, penalis
     assert largest_difference(run.network, oracle.train(x, y, network, **options)) == 0
 
 
-# Long runs.
-
-
 @pytest.mark.parametrize("n, m, step", [(20, 128, 0.01), (50, 128, 0.01), (50, 512, 0.001)])
 def test_20000_epochs_are_those_of_autograd(n, m, step):
     x, y, network = problem(n, m, seed=n)
@@ -207,40 +189,12 @@ def test_20000_epochs_are_those_of_autograd(n, m, step):
     assert np.abs(univariate.evaluate(run.network, GRID)[0] - wanted).max() < 1e-5 * np.abs(wanted).max()
 
 
-def test_antisymmetric_training_is_that_of_two_copies_under_autograd():
-    x, y, network = problem(30, 64)
-    folded = nets.antisymmetric(network)
-    grid = np.linspace(-0.5, 0.5, 40)
-    run = univariate.train(x, y, folded, step=0.01, epochs=300, rates=nets.ANTISYMMETRIC, grid=grid)
-    copies = [oracle.tensors(network), oracle.tensors(network)]
-    points, labels = torch.tensor(x[:, None]), torch.tensor(y)
-
-    def antisymmetric(at):
-        return (oracle.forward(copies[0], at) - oracle.forward(copies[1], at)) / 2**0.5
-
-    for _ in range(300):
-        parameters = [*copies[0], *copies[1]]
-        steps = torch.autograd.grad(torch.relu(1 - labels * antisymmetric(points)).sum(), parameters)
-        with torch.no_grad():
-            for parameter, gradient in zip(parameters, steps, strict=True):
-                parameter.sub_(0.01 * gradient)
-    assert np.abs(run.predictions[0]).max() < 1e-15
-    wanted = antisymmetric(torch.tensor(grid[:, None])).detach().numpy()
-    assert np.abs(run.predictions[-1] - wanted).max() < 1e-10
-    equal_rates = univariate.train(x, y, folded, step=0.01, epochs=300, grid=grid)
-    assert np.abs(equal_rates.predictions[-1] - wanted).max() > 0.01
-
-
-# What a run reports.
-
-
 def test_mean_reduction_is_a_smaller_step_of_the_sum():
     x, y, network = problem(40, 64)
     mean = univariate.train(x, y, network, step=0.4, epochs=500, reduction="mean")
     total = univariate.train(x, y, network, step=0.4 / 40, epochs=500)
     assert largest_difference(mean.network, total.network) == 0
     assert np.allclose(mean.loss * 40, total.loss, rtol=1e-14)
-    assert largest_difference(univariate.train(x, y, network, step=0.4, epochs=5).network, total.network) > 0.01
 
 
 def test_stopping_at_zero_loss_is_exact():
@@ -302,13 +256,6 @@ def test_gradients_and_projections_are_those_of_the_hinge():
     assert (run.gradients == np.where(1 - y * run.outputs[:-1] > 0, -y, 0)).all()
     vectors = np.linalg.qr(np.random.default_rng(0).normal(size=(20, 20)))[0]
     assert np.allclose((run.projections(vectors) ** 2).sum(axis=1), (run.gradients != 0).sum(axis=1))
-    with pytest.raises(ValueError, match="keep_gradients"):
-        univariate.train(x, y, network, step=0.01, epochs=1).projections(vectors)
-
-
-def test_margin_of_exactly_one_has_no_gradient():
-    run = univariate.train([0.25], [1.0], TwoLayer([0.0], [1.0], [1.0]), step=0.1, epochs=5)
-    assert run.zero_epoch == 0 and run.network.b[0] == run.network.v[0] == 1.0
 
 
 @pytest.mark.parametrize("step", [5.0, 1e3])
@@ -316,15 +263,10 @@ def test_divergence_is_reported_with_its_epoch(step):
     x, y, network = problem(30, 64)
     with pytest.raises(univariate.Diverged) as caught:
         univariate.train(x, y, network, step=step, epochs=5000, agop=0.1)
-    epoch = caught.value.epoch
-    assert str(epoch) in str(caught.value)
-    with np.errstate(all="ignore"):
-        assert not np.isfinite(dense_outputs(x, y, network, step, epoch)).all()
-    assert np.isfinite(dense_outputs(x, y, network, step, epoch - 1)).all()
-
-
-def dense_outputs(x, y, network, step, epoch):
-    return dense(x, y, network, step=step, epochs=epoch, agop=0.1)[1]
+    for epoch, finite in ((caught.value.epoch, False), (caught.value.epoch - 1, True)):
+        with np.errstate(all="ignore"):
+            _, outputs, _ = dense(x, y, network, step=step, epochs=epoch, agop=0.1)
+        assert np.isfinite(outputs).all() == finite
 
 
 def test_evaluation_is_the_dense_one():

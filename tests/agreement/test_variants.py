@@ -86,8 +86,3 @@ def test_a_diverging_run_says_so():
         adam_and_gelu_steps.train(
             *sample, network, rate=1e4, steps=200, rng=stream("b"), records=[0], measure=lambda now: None
         )
-
-
-def test_an_unknown_variant_is_named():
-    with pytest.raises(ValueError, match="kind must be one of"):
-        adam_and_gelu.variant(0, 60, "SGD")

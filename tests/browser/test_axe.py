@@ -17,7 +17,6 @@ OF_THE_THEME = (
     ("label-content-name-mismatch", "Toggle hidden content"),
     ("aria-required-children", "citation-list"),
 )
-every_page = pytest.mark.parametrize("name", references.pages())
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +33,7 @@ def axe(available) -> str:
     return source.read_text(encoding="utf-8")
 
 
-@every_page
+@pytest.mark.parametrize("name", references.pages())
 def test_axe_finds_nothing_serious(page, site, axe, name):
     page.goto(f"{site}/{name}.html")
     page.evaluate(axe)

@@ -10,15 +10,6 @@ from playwright.sync_api import Page, expect
 
 PAGES = references.pages()
 PHONE = {"width": 390, "height": 844}
-# A word of the subject of each numbered chapter.
-SUBJECTS = {
-    "book/cyclic_labels": "bump",
-    "book/hidden_structure": "orthant",
-    "book/simplicity_bias": "extremal",
-    "book/heavy_tails": "Marchenko",
-    "book/localization": "Gabor",
-    "book/one_network": "clock",
-}
 
 # The outermost elements that reach beyond the right edge of the window.
 TOO_WIDE = """() => {
@@ -26,6 +17,13 @@ TOO_WIDE = """() => {
   const found = [...document.querySelectorAll("article *")].filter(e => wide(e) && !wide(e.parentElement));
   return found.slice(0, 5).map(e => e.outerHTML.slice(0, 200));
 }"""
+# Displayed equations that reach beyond their block, or to their number.
+CLIPPED = """() => [...document.querySelectorAll("article div.math")].filter(block => {
+  const equation = block.querySelector("mjx-math"), number = block.querySelector(".eqno");
+  if (!equation || !block.clientWidth) return false;
+  const room = block.clientWidth - (number ? number.offsetWidth : 0);
+  return equation.getBoundingClientRect().width > room + 2;
+}).map(block => block.id || block.innerText.slice(0, 80))"""
 
 
 def source(name: str) -> str:
@@ -57,7 +55,7 @@ def typeset(page: Page) -> None:
 
 
 @every_page_with_mathematics
-def test_mathematics_is_typeset(page, site, name):
+def test_mathematics_is_typeset_and_fits_its_column(page, site, name):
     page.goto(f"{site}/{name}.html")
     formulas = page.locator("article mjx-container")
     formulas.first.wait_for(state="attached", timeout=60_000)
@@ -66,25 +64,21 @@ def test_mathematics_is_typeset(page, site, name):
     assert page.locator("article mjx-merror").count() == 0
     # The fonts are those of the site: a visible formula has width.
     assert formulas.first.bounding_box()["width"] > 2
+    page.evaluate("document.querySelectorAll('article details').forEach(fold => { fold.open = true; })")
+    page.wait_for_timeout(500)
+    assert page.evaluate(CLIPPED) == []
 
 
-def hits(page: Page) -> list[str]:
-    """The pages that a search leads to, once it has finished."""
-    summary = page.locator("#search-results p.search-summary, #search-results > p").first
-    expect(summary).to_have_text(re.compile(r"Search finished|did not match"), timeout=30_000)
-    links = page.locator("#search-results ul.search > li > a").evaluate_all("links => links.map(link => link.pathname)")
-    return [link.removeprefix("/").removesuffix(".html") for link in links]
-
-
-@pytest.mark.parametrize(("name", "term"), SUBJECTS.items())
-def test_search_finds_the_subject_of_each_chapter(page, site, log, name, term):
+@pytest.mark.parametrize(("name", "term"), [("book/cyclic_labels", "bump"), ("book/localization", "Gabor")])
+def test_search_finds_the_subject_of_a_chapter(page, site, log, name, term):
     """From the field of another page to the chapter, which shows where the term is."""
     page.goto(f"{site}/{PAGES[0]}.html")
     page.keyboard.press("Control+k")
     page.locator("input[type=search]:focus").fill(term)
     page.keyboard.press("Enter")
-    found = set(hits(page))
-    assert name in found and found != set(PAGES)
+    summary = page.locator("#search-results p.search-summary, #search-results > p").first
+    expect(summary).to_have_text(re.compile(r"Search finished"), timeout=30_000)
+    assert 0 < page.locator("#search-results ul.search > li > a").count() < len(PAGES)
     # By keyboard: excerpts arrive late and push the links down, under a mouse that is about to click.
     page.locator(f"#search-results ul.search a[href*='{name}.html']").first.press("Enter")
     page.wait_for_url(f"{site}/{name}.html*", timeout=30_000)
@@ -108,37 +102,6 @@ def test_page_can_be_downloaded(page, site, name):
         nbformat.validate(notebook)
         expected = jupytext.reads(text, fmt="md:myst")
         assert [c.source for c in notebook.cells] == [c.source for c in expected.cells]
-
-
-def test_dark_mode(page, site):
-    page.goto(f"{site}/{PAGES[0]}.html")
-    colours = {}
-    for _ in range(3):  # light, dark and the system's choice take turns
-        page.locator("button.theme-switch-button:visible").first.click()
-        theme = page.evaluate("document.documentElement.dataset.theme")
-        colours[theme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert set(colours) == {"light", "dark"}
-    brightness = {theme: sum(map(float, re.findall(r"[\d.]+", colour)[:3])) for theme, colour in colours.items()}
-    assert brightness["dark"] < 200 < 600 < brightness["light"]
-
-
-# Displayed equations that reach beyond their block, or to their number.
-CLIPPED = """() => [...document.querySelectorAll("article div.math")].filter(block => {
-  const equation = block.querySelector("mjx-math"), number = block.querySelector(".eqno");
-  if (!equation || !block.clientWidth) return false;
-  const room = block.clientWidth - (number ? number.offsetWidth : 0);
-  return equation.getBoundingClientRect().width > room + 2;
-}).map(block => block.id || block.innerText.slice(0, 80))"""
-
-
-@every_page_with_mathematics
-def test_displayed_equations_fit_their_column(page, site, name):
-    page.set_viewport_size({"width": 1280, "height": 900})
-    page.goto(f"{site}/{name}.html", wait_until="load")
-    typeset(page)
-    page.evaluate("document.querySelectorAll('article details').forEach(fold => { fold.open = true; })")
-    page.wait_for_timeout(500)
-    assert page.evaluate(CLIPPED) == []
 
 
 @every_page

@@ -8,7 +8,6 @@ import references
 
 SITE = references.ROOT / "_build" / "html"
 HEAVIEST = 3e6  # bytes
-every_page = pytest.mark.parametrize("name", references.pages())
 
 
 class Anchors(HTMLParser):
@@ -51,21 +50,8 @@ FETCHED = """() => performance.getEntries()
   .reduce((sum, e) => sum + e.decodedBodySize, 0)"""
 
 
-@every_page
+@pytest.mark.parametrize("name", references.pages())
 def test_a_page_is_light(page, site, name):
     page.goto(f"{site}/{name}.html", wait_until="networkidle")
     fetched = page.evaluate(FETCHED)
     assert (SITE / f"{name}.html").stat().st_size <= fetched <= HEAVIEST
-
-
-def test_pictures_are_fetched_when_they_are_scrolled_to(page, site):
-    page.goto(f"{site}/book/cyclic_labels.html", wait_until="networkidle")
-    before, last = page.evaluate(FETCHED), page.locator("article img[loading=lazy]").last
-    place = last.bounding_box()
-    assert place["width"] > 200 and place["height"] > 80  # kept free before there is a picture
-    last.scroll_into_view_if_needed()
-    page.wait_for_load_state("networkidle")
-    page.wait_for_function("element => element.complete && element.naturalWidth > 0", arg=last.element_handle())
-    assert page.evaluate(FETCHED) > before
-    shape = last.evaluate("element => element.naturalWidth / element.naturalHeight")
-    assert place["width"] / place["height"] == pytest.approx(shape, rel=0.02)

@@ -12,6 +12,7 @@ from interactive import live
 
 ALL = os.environ.get("SHALLOW_INTERACTIVE") == "all"
 SHORT = [references.BOOK / "claims.md"]
+pytestmark = pytest.mark.timeout(3600)
 
 
 @pytest.fixture(scope="module", params=references.chapters() if ALL else SHORT, ids=lambda path: path.stem)
@@ -22,21 +23,18 @@ def once(request):
         yield request.param, notebook, kernel, kernel.run(sum(live.sections(notebook), []))
 
 
-@pytest.mark.timeout(3600)
 def test_sliders_still_show_what_they_showed(once):
     """Every position has a picture, and what the rest of the page did has not changed the first one."""
     path, _, kernel, _ = once
     assert kernel.say(live.MOVE).count("Sliders(") == path.read_text(encoding="utf-8").count("\nsliders.explore(")
 
 
-@pytest.mark.timeout(3600)
 def test_a_second_run_gives_the_same(once):
     *_, kernel, outputs = once
     again = kernel.run(list(outputs))
     assert [number for number in outputs if again[number] != outputs[number]] == []
 
 
-@pytest.mark.timeout(3600)
 def test_sections_from_last_to_first_give_the_same(once):
     _, notebook, kernel, outputs = once
     for section in reversed(live.sections(notebook)):
@@ -68,17 +66,8 @@ def test_a_chapter_has_one_cell_of_parameters(name):
 
 
 @pytest.mark.skipif(not ALL, reason="takes minutes a chapter: make interactive")
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", CHANGED)
 def test_a_chapter_runs_to_its_end_with_other_parameters(name):
     notebook = with_parameters(jupytext.read(references.BOOK / f"{name}.md"), CHANGED[name])
     with live.kernel(notebook) as kernel:
         kernel.run(sum(live.sections(notebook), []))
-
-
-def test_the_comparison_sees_what_depends_on_the_order():
-    notebook = jupytext.reads("x = 1\n\n# %%\nprint(x)\n\n# %%\nx = 2\nprint(x)\n", fmt="py:percent")
-    with live.kernel(notebook) as kernel:
-        first = kernel.run([0, 1, 2])
-        assert kernel.run([0, 1, 2]) == first
-        assert kernel.run([2, 1])[1] != first[1]

@@ -6,7 +6,6 @@ import pytest
 from experiments.cyclic_labels import oracle, two_clusters
 from shallow import nets
 from shallow.data import cyclic
-from shallow.kernels import empirical
 from shallow.train import plain, univariate
 
 
@@ -17,16 +16,6 @@ def problem(n=30, width=64, seed=0):
 
 def distance(first, second):
     return max(np.abs(getattr(first, name) - getattr(second, name)).max() for name in ("W", "b", "v"))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_mean_is_the_sum_with_a_smaller_step(seed):
-    x, y, network = problem(seed=seed)
-    mean = univariate.train(x, y, network, step=0.02, epochs=100, reduction="mean").network
-    assert distance(mean, univariate.train(x, y, network, step=0.02 / len(x), epochs=100).network) < 1e-13
-    assert distance(mean, oracle.train(x, y, network, step=0.02 / len(x), epochs=100)) < 1e-13
-    wrong = univariate.train(x, y, network, step=0.02 / np.sqrt(len(x)), epochs=100).network
-    assert distance(mean, wrong) > 1e-2
 
 
 @pytest.fixture(scope="module")
@@ -48,23 +37,6 @@ def test_zero_loss_freezes_every_parameter(fitted, train):
     assert distance(train(x, y, network, step=0.01, epochs=50), network) == 0
     violated = nets.scaled(network, np.sqrt(0.9 / (y * network.forward(x)).min()))  # one margin at 0.9
     assert distance(train(x, y, violated, step=0.01, epochs=1), violated) > 1e-4
-
-
-def test_zero_loss_leaves_the_amplitude_open(fitted):
-    x, y, network = fitted
-    smallest = (y * network.forward(x)).min()
-    for c in (1.0, 1.5, 10.0):
-        assert np.maximum(0, 1 - y * nets.scaled(network, np.sqrt(c)).forward(x)).sum() == 0
-    assert np.maximum(0, 1 - 0.99 / smallest * y * network.forward(x)).sum() > 0
-
-
-@pytest.mark.parametrize("factor", [0.1, 3.0])
-def test_scaling_all_parameters_scales_the_function_by_the_square(factor):
-    x, _, network = problem()
-    scaled = nets.scaled(network, factor)
-    assert np.allclose(scaled.forward(x), factor**2 * network.forward(x), rtol=1e-12)
-    assert np.allclose(empirical.ntk(scaled, x), factor**2 * empirical.ntk(network, x), rtol=1e-12)
-    assert not np.allclose(scaled.forward(x), factor * network.forward(x), rtol=0.1)
 
 
 WORLDS = [two_clusters.TwoClusters(40, 1, 2.0, 1.5, 1.8), two_clusters.TwoClusters(20, 3, 1.0, 0.6, 1.2)]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from scipy import stats as scipy_stats
 
 from experiments.hidden_structure import folding, hidden_direction, linear_flow
@@ -27,9 +26,6 @@ def test_absolute_values_solve_the_unseen_orthant_and_distances_do_not():
     assert folding.quotient(unseen.x, around, unseen.label) > 2
 
 
-# Cosines of random directions.
-
-
 def test_cosines_of_random_weights_have_their_law():
     """In the right dimension only; of uniform weights to leading order; the largest of many by its own law."""
     rng = stats.stream("test cosines")
@@ -43,9 +39,6 @@ def test_cosines_of_random_weights_have_their_law():
     largest = uniform.reshape(-1, 100).max(axis=1)
     assert np.median(largest) == pytest.approx(float(law.quantile(0.5, 100)), rel=0.02)
     assert np.median(largest) != pytest.approx(float(law.quantile(0.5)), rel=1)
-
-
-# Parity and the first push.
 
 
 def coefficients(degree, deviation, loss="square", shift=0.0):
@@ -68,43 +61,6 @@ def test_without_biases_an_odd_target_pushes_all_neurons_alike(loss):
 
     assert spread(3) < 1e-12 and spread(7) < 1e-12
     assert spread(4) > 0.1 and spread(3, shift=0.5) > 0.01 and spread(3, bias=1.0) > 0.01
-
-
-@pytest.mark.parametrize("loss", ["square", "absolute"])
-@pytest.mark.parametrize("degree", [3, 4])
-def test_first_gradient_of_a_paired_network(degree, loss):
-    """Autograd on a large sample agrees with -a_j D(w_j, b_j) within its standard errors; the other loss's D does not.
-
-    Units come in pairs of one neuron and opposite output weights, so that the output is zero.
-    """
-    rng = stats.stream("test first gradient", degree)
-    sigma, inputs, n = 0.6, 8, 200_000
-    e, x = np.ones(inputs), sigma * rng.standard_normal((n, inputs))
-    tau = sigma * inputs**0.5
-    W, b, a = (rng.uniform(-1, 1, shape) for shape in ((5, inputs), 5, 5))
-    W_t, b_t, x_t = (torch.tensor(values, requires_grad=True) for values in (np.tile(W, (2, 1)), np.tile(b, 2), x))
-    f = (x_t @ W_t.T + b_t).relu() @ torch.from_numpy(np.concatenate([a, -a]))
-    target = hidden_index.polynomial(degree)
-    y = target(x @ e)
-    error = f - torch.from_numpy(y)
-    # PyTorch's |.| has slope 0 at 0 only, and no label is exactly the output
-    (0.5 * error**2 if loss == "square" else error.abs()).mean().backward()
-    assert f.detach().abs().max() < 1e-12
-    found = W_t.grad.numpy()[:5], b_t.grad.numpy()[:5]
-    q = y if loss == "square" else np.sign(y)
-    pieces = ((x @ W.T + b > 0) * q[:, None]).T
-    errors = np.abs(a)[:, None] * np.stack([(piece[:, None] * x).std(axis=0) for piece in pieces]) / n**0.5
-    scores = {}
-    for name in ("square", "absolute"):
-        push = hidden_direction.push(W, b, coefficients(degree, tau, name), e, np.full(inputs, sigma**2))
-        scores[name] = np.abs(found[0] + a[:, None] * push.weights) / errors
-        if name == loss:
-            assert found[1] == pytest.approx(-a * push.biases, abs=5 * np.abs(a).max() * q.std() / n**0.5)
-    wrong = "absolute" if loss == "square" else "square"
-    assert scores[loss].max() < 5 and scores[wrong].max() > 15
-
-
-# Silent alignment.
 
 
 def small_start(scale, inputs=6, units=30):

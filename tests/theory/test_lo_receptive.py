@@ -16,9 +16,6 @@ def classes(gain, normalisation="unit"):
     return [nlgp.Process(PIXELS, xi, gain, normalisation) for xi in (2.0, 1.0)]
 
 
-# Noise.
-
-
 @pytest.mark.parametrize("shape, cut", [((40,), np.inf), ((40,), 5), ((6, 5), np.inf), ((6, 5), 1.5)])
 def test_localisation_of_noise(shape, cut):
     """Mean and deviation over random fields; the values without the constraint of the norm are wrong."""
@@ -45,9 +42,6 @@ def test_uniform_centres_pass_and_clustered_ones_fail():
     for level in (0.01, 0.05, 0.3):
         assert (uniform < level).mean() == pytest.approx(level, abs=4 * (level / 4000) ** 0.5)
     assert np.median(clustered) < 0.01
-
-
-# The loss at the start.
 
 
 @pytest.mark.parametrize("activation", starting_loss.ACTIVATIONS)

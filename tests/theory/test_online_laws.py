@@ -81,19 +81,3 @@ def test_odd_neurons_learn_nothing_without_biases_and_much_with_them():
     assert without > 0.495
     assert learned < 0.44
     assert not run.last.b[0].any()
-
-
-def test_clamped_populations_keep_their_signs_and_fill_them():
-    """Four neurons of forty are held at biases from 0 on, the others up to 0."""
-    pair = Process(40, 2.0, 3.0), Process(40, 1.0, 3.0)
-    start = committee.start([stream("laws", "start")], 40, 40)
-    positive = np.arange(40) < 4
-    bounds = np.where(positive, 0, -np.inf), np.where(positive, np.inf, 0)
-    run = online.train(start, pair, rngs=[stream("laws", "batches")], rate=20.0, steps=300, batch=400, bounds=bounds)
-    b = run.b[0]
-    assert (b[:, positive] >= 0).all()
-    assert (b[:, ~positive] <= 0).all()
-    assert (b[-1, ~positive] < -0.1).sum() > 4
-    assert (b[-1, ~positive] == 0).sum() > 4  # stopped on their way to the other side
-    free = online.train(start, pair, rngs=[stream("laws", "batches")], rate=20.0, steps=300, batch=400)
-    assert (free.last.b[0] > 0.1).sum() > 4  # without clamps more neurons would be positive

@@ -9,7 +9,7 @@ from shallow import nets
 from shallow.data import single_index
 from shallow.stats import stream
 from shallow.train import first_layer
-from shallow.train.first_layer import GD, Adam
+from shallow.train.first_layer import GD
 
 
 def test_moments_of_relu_and_identity_are_the_closed_forms():
@@ -64,30 +64,3 @@ def test_size_of_the_first_gradient(scaling, link):
         twins.append(found / first_update.gradient_norm(student, of_link, n, noise=0.3))
     assert np.mean(ratios) == pytest.approx(1, abs=0.05)
     assert all(abs(twin - 1) > 0.1 for twin in twins)
-
-
-def test_first_step_of_adam_is_the_sign_of_the_gradient():
-    teacher = single_index.random_teacher(stream("sign", "teacher"), 100)
-    x, y = single_index.split(teacher, 200, seed=0, dtype=np.float64).train
-    student = nets.ntk(stream("sign"), 150, 100)
-    plain, corrected, literal = GD(), Adam(), Adam(corrected=False)
-    found = first_layer.directions(x, y, student, [plain, corrected, literal], dtype=torch.float64)
-    for rule, size in ((corrected, 1.0), (literal, np.sqrt(10))):
-        assert (np.sign(found[rule]) == np.sign(found[plain])).all()
-        assert np.median(np.abs(found[rule])) == pytest.approx(size, rel=1e-3)
-        assert np.linalg.norm(found[rule]) < size * np.sqrt(student.W.size)
-    smallest = np.abs(found[plain]).min()  # epsilon counts where the gradient is not far above it
-    assert np.abs(found[corrected]).min() == pytest.approx(smallest / (smallest + 1e-8), rel=1e-6)
-
-
-def test_bias_correction_changes_the_step_by_a_factor_that_depends_on_time():
-    """For gradients far above eps it is (1 - beta1^t) / sqrt(1 - beta2^t); no constant factor will do."""
-    rng, W = np.random.default_rng(0), torch.zeros(4, 5, dtype=torch.float64)
-    corrected, literal = Adam(), Adam(corrected=False)
-    states, ratios = [rule.start(W) for rule in (corrected, literal)], {}
-    for t in range(1, 1001):
-        gradient = torch.tensor(rng.uniform(1, 2, (4, 5)))
-        steps = [rule.direction(gradient.clone(), s, t) for rule, s in zip((corrected, literal), states, strict=True)]
-        ratios[t] = steps[1] / steps[0]
-        assert ratios[t].numpy() == pytest.approx((1 - 0.9**t) / (1 - 0.999**t) ** 0.5, rel=1e-6)
-    assert [round(float(ratios[t].mean()), 2) for t in (1, 2, 5, 10, 100, 1000)] == [3.16, 4.25, 5.80, 6.53, 3.24, 1.26]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import optimize
 
 from shallow.spectra import tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
@@ -69,16 +68,3 @@ def test_likelihood_ratios_name_the_law_of_the_sample():
         assert vuong(PowerLaw.fit(x, 1.0), Exponential.fit(x, 1.0), x).favours() == wins
     assert vuong(PowerLaw.fit(bent, 1.0), LogNormal.fit(bent, 1.0), bent).favours() == -1
     assert vuong(PowerLaw.fit(power, 1.0), LogNormal.fit(power, 1.0), power).favours() == 0
-
-
-def test_null_of_the_likelihood_ratio_is_uniform():
-    """Two equally wrong laws: the test at 10 % rejects about one time in ten."""
-    rng = np.random.default_rng(10)
-    rejected = []
-    mean = np.sqrt(2 / np.pi)  # of ln x; an exponent 1 + a has mean log-likelihood ln a - a E ln x (and constants)
-    low = 0.9 / mean
-    high = optimize.brentq(lambda a: np.log(a) - a * mean - np.log(low) + low * mean, 1 / mean, 2 / mean)
-    for _ in range(300):
-        x = np.exp(np.abs(rng.standard_normal(400)))
-        rejected.append(vuong(PowerLaw(1.0, 1 + low), PowerLaw(1.0, 1 + high), x).p < 0.1)
-    assert 0.05 < np.mean(rejected) < 0.16

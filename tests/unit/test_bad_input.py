@@ -56,23 +56,16 @@ FUNCTIONS = {
 }
 
 
-def public(module: types.ModuleType) -> list:
-    """The functions and classes that a module defines."""
-    own = [one for name, one in vars(module).items() if not name.startswith("_") and callable(one)]
-    return [one for one in own if getattr(one, "__module__", None) == module.__name__ and inspect.getdoc(one)]
-
-
-def exempt(name: str, table: dict[str, str]) -> bool:
-    """Whether a dotted name or one that it begins with is in a table."""
-    parts = name.split(".")
-    return any(".".join(parts[: i + 1]) in table for i in range(len(parts)))
+def public(holder: types.ModuleType | type) -> list:
+    """The functions, methods and classes of a module or class that are not private."""
+    own = [getattr(holder, name) for name in vars(holder) if not name.startswith("_")]
+    return [one for one in own if inspect.isfunction(one) or inspect.ismethod(one) or inspect.isclass(one)]
 
 
 def makes_itself(one: type) -> bool:
     """Whether a class is made by code of its own; others only hold results, or are exceptions."""
-    own = vars(one).keys() & {"__init__", "__post_init__"}
-    generated = hasattr(one, "__dataclass_fields__") and "__post_init__" not in own
-    return bool(own) and not generated and not issubclass(one, Exception)
+    made = "__post_init__" if hasattr(one, "__dataclass_fields__") else "__init__"
+    return made in vars(one) and not issubclass(one, Exception)
 
 
 def public_functions() -> set[str]:
@@ -80,25 +73,18 @@ def public_functions() -> set[str]:
 
     In a compiled loop nothing is checked: its callers do.
     """
-    found = set()
+    found = []
     for module in pkgutil.walk_packages(shallow.__path__, "shallow."):
-        short = module.name.removeprefix("shallow.")
-        if short == "__main__" or exempt(short, MODULES):
+        if module.name.removeprefix("shallow.").startswith(("__main__", *MODULES)):
             continue
         for one in public(importlib.import_module(module.name)):
-            if not inspect.isclass(one):
-                compiled = hasattr(one, "py_func")
-                found |= {name_of(one)} if not compiled and inspect.signature(one).parameters else set()
+            if one.__module__ != module.name or getattr(one, "_is_protocol", False):
                 continue
-            if getattr(one, "_is_protocol", False):
-                continue
-            found |= {name_of(one)} if makes_itself(one) else set()
-            for method in vars(one).values():
-                function = getattr(method, "__func__", method)
-                named = inspect.isfunction(function) and not function.__name__.startswith("_")
-                if named and len(inspect.signature(function).parameters) > 1:
-                    found.add(name_of(function))
-    return found
+            checks = makes_itself(one) if inspect.isclass(one) else inspect.signature(one).parameters
+            found += [one] if checks else []
+            methods = [getattr(method, "__func__", method) for method in public(one)]
+            found += [method for method in methods if len(inspect.signature(method).parameters) > 1]
+    return set(map(name_of, found))
 
 
 def test_every_public_function_has_a_row_or_a_reason():

@@ -1,6 +1,5 @@
 """The checks of arguments: what they take, what they refuse, and what they say of it."""
 
-import timeit
 from fractions import Fraction
 
 import numpy as np
@@ -94,26 +93,6 @@ def test_a_named_size_is_at_least_one_and_an_open_one_may_be_none():
     checks.shape((2,), x=np.full(2, np.nan))
     with pytest.raises(ValueError, match=r"^x must be finite of shape \(n, 2\), got shape \(0, 2\)$"):
         checks.array(("n", 2), x=np.empty((0, 2)))
-
-
-@pytest.mark.parametrize(
-    ("array", "fine", "said"),
-    [
-        ([1.0, 2.0], None, "shape (2,)"),
-        (np.float32([[1, -np.inf]]), None, "shape (1, 2) with -inf at index (0, 1)"),
-        (np.nan, None, "nan"),
-        (np.ones((2, 3)), np.array([[True], [False]]), "shape (2, 3) with 1.0 at index (1, 0)"),
-        (np.empty((0, 3)), None, "shape (0, 3)"),
-    ],
-)
-def test_what_is_said_of_an_array(array, fine, said):
-    assert checks.given(array, fine) == said
-
-
-def test_a_check_takes_microseconds():
-    array, many = np.ones((100, 100)), [1.0] * 1000
-    assert min(timeit.repeat(lambda: checks.array(("n", "d"), x=array), number=1000)) < 0.1
-    assert min(timeit.repeat(lambda: checks.numbers(x=many), number=10)) < 0.02
 
 
 def test_checks_are_left_out_of_the_code_behind_a_recorded_run():

@@ -11,7 +11,6 @@ from experiments.cyclic_labels import (
     embedding,
     ensembles,
     kernel_regime,
-    loss_curves,
     loss_reduction,
     mechanism,
     trainer_agreement,
@@ -85,12 +84,8 @@ def test_amplitude_measure_agrees_with_the_ensemble_functions(grown):
     assert np.allclose(removed[0], 1 - ensembles.variance_at_equal_amplitude(gram) / ensembles.variance(gram))
 
 
-@pytest.fixture(scope="module")
-def short():
-    return sweep.grid(mechanism.anatomy, {"seed": [0, 3]}, design="poor(5,1)", width=64, epochs=1500)
-
-
-def test_anatomy_shares_and_kinks(short):
+def test_anatomy_shares_and_kinks():
+    short = sweep.grid(mechanism.anatomy, {"seed": [0, 3]}, design="poor(5,1)", width=64, epochs=1500)
     assert short.share.sum("cluster").isin([0, 1]).all() or np.allclose(short.share.sum("cluster"), 1)
     assert np.allclose(short.energy_grid.sum("cluster"), 1)
     sample = cyclic.sample(50, base=7, seed=0, design="poor(5,1)")
@@ -187,25 +182,6 @@ def test_gradient_shares_are_those_of_the_outer_product():
     assert np.allclose(embedding.gradient_shares(network, x), trace / trace.sum(), rtol=1e-6)
 
 
-def test_outcomes_keep_the_bump_and_the_end_of_a_run():
-    curves = loss_curves.run(3, design="poor(5,1)", step=0.01)
-    kept, stacked = bumps.outcome(3, design="poor(5,1)", step=0.01), curves.expand_dims(seed=[3])
-    bump = bumps.slow(stacked)
-    assert all(kept[name] == bump[name].item() for name in bump)
-    last = curves.isel(epoch=-1)
-    assert kept.trace == last.trace and kept.test_loss == last.test_loss and "epoch" not in kept.dims
-    inside = undersampling.final_errors(bumps.outcomes(stacked), "poor(5,1)")[1]
-    assert inside == last.cluster_error.values[5]
-    assert np.isnan(undersampling.final_errors(bumps.outcomes(stacked), "iid")[1]).all()
-
-
-def test_a_disturbance_is_passed_on_in_proportion_before_runs_part():
-    short = dict(step=0.001, n=20, width=64, epochs=20)
-    sizes = [float(kernel_regime.disturbed(1, epsilon=epsilon, **short).difference) for epsilon in (0.0, 1e-9, 2e-9)]
-    assert sizes[0] == 0 < sizes[1] < 1e-6
-    assert sizes[2] == pytest.approx(2 * sizes[1], rel=1e-3)
-
-
 def test_a_run_that_hardly_moves_keeps_its_kernel_and_one_that_diverges_has_none():
     still = kernel_regime.regime(0, step=1e-9, width=64, n=20, epochs=2)
     assert all(float(still[name]) == pytest.approx(1, abs=1e-6) for name in ("alignment", "beyond", "subspace"))
@@ -216,17 +192,3 @@ def test_a_run_that_hardly_moves_keeps_its_kernel_and_one_that_diverges_has_none
     assert gone.diverged_epoch > 0 and all(np.isnan(gone[name]) for name in ("alignment", "moved"))
     assert gone.null_beyond == still.null_beyond
     assert gone.step_eigenvalue == pytest.approx(1e209 * float(still.step_eigenvalue))
-
-
-def test_sensitivity_is_that_of_the_trained_function():
-    found = kernel_regime.sensitivity(0, step=0.001, width=32, n=10, epochs=30, at=20)
-    sample = cyclic.sample(10, base=7, seed=0)
-    network = nets.default(sample.rng, 32)
-    plain, flipped, moved = (
-        univariate.train(x, y, network, step=0.001, epochs=20).network.forward(kernel_regime.GRID)
-        for x, y in ((sample.x, sample.y), *kernel_regime._disturbed(sample, 0))
-    )
-    assert found["size"] == pytest.approx(np.sqrt(np.mean(plain**2)))
-    assert found.flip == pytest.approx(np.sqrt(np.mean((flipped - plain) ** 2)), rel=1e-9)
-    assert found.move == pytest.approx(np.sqrt(np.mean((moved - plain) ** 2)), rel=1e-9)
-    assert 0 < found.move < found.flip and 0 < found.top_share <= 1

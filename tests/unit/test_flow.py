@@ -24,13 +24,3 @@ def test_divergence_is_an_error(points):
     x = stream("test flow", "diverged").standard_normal((points, 3))
     with pytest.raises(Diverged):
         flow.train(x, 100 * x[:, 0], NETWORK, step=5.0, steps=1000)
-
-
-def test_no_steps_leave_the_network_alone():
-    run = flow.train(X, Y, NETWORK, step=0.1, steps=0)
-    assert np.array_equal(run.network.W, NETWORK.W) and len(run.steps) == 1 and run.plain == 0
-
-
-def test_a_run_goes_on_after_its_last_record():
-    early, whole = (flow.train(X, Y, NETWORK, step=0.1, steps=9, records=r) for r in ([0, 4], [0, 4, 9]))
-    assert np.array_equal(early.network.W, whole.network.W) and np.array_equal(early.W, whole.W[:2])

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from experiments.hidden_structure import (
-    orthant_kernels,
     orthant_machines,
     orthant_scores,
     polynomial_machines,
@@ -15,67 +14,6 @@ from shallow.kernels import layered
 
 SMALL = {"points": 1, "epochs": 1}
 POLYNOMIAL = {"size": 2000, "points": 200, "tuning": 40, "penalties": (0.1, 1.0), "gammas": (1.0, "scale"), "epochs": 1}
-CELLS = {
-    "author's form": (
-        lambda: orthant_machines.author_form(0, 1, penalties=[1.0, 10.0], passes=[2, 5], **SMALL),
-        {"penalty": 2, "limit": 2, "region": 3, "radius": 21},
-    ),
-    "solvers": (
-        lambda: orthant_machines.solvers(0, 1, penalties=[1e-3], passes=[2], **SMALL),
-        {"penalty": 1, "limit": 1, "region": 3, "radius": 21},
-    ),
-    "converged": (
-        lambda: orthant_machines.converged(0, 1, scalings=("cosine",), penalties=[1e-4, 1e-2], tuning=1, **SMALL),
-        {"output": 2, "scaling": 1, "region": 3, "radius": 21},
-    ),
-    "along training": (
-        lambda: orthant_machines.along_training(
-            0, 1, at=(0, 1, orthant_machines.END), penalties=[1e-4], tuning=1, **SMALL
-        ),
-        {"epoch": 3, "region": 3, "radius": 21},
-    ),
-    "linear": (lambda: orthant_kernels.linear(0, points=1, author=True), {"C": 10, "region": 3, "radius": 21}),
-    "machines on polynomials": (
-        lambda: polynomial_machines.compared(0, 3, **POLYNOMIAL),
-        {"machine": 5, "part": 2, "range": 3},
-    ),
-    "frozen": (
-        lambda: polynomial_machines.compared(
-            1, 6, mode="reinit", learners=("initial", "last"), cross_validated=False, **POLYNOMIAL
-        ),
-        {"machine": 2, "part": 2, "range": 3},
-    ),
-    "same points": (
-        lambda: polynomial_machines.compared(
-            1, 4, learners=("network", "last"), same_points=True, cross_validated=False, **POLYNOMIAL
-        ),
-        {"machine": 2, "part": 2, "range": 3},
-    ),
-    "dimensions": (
-        lambda: polynomial_machines.by_dimension(0, 2, points=200, tuning=40, penalties=(1.0,), gammas=(1.0,)),
-        {"part": 2, "range": 3},
-    ),
-}
-NO_CHOICE = {"C", "gamma", "tuning_error", "cv", "gap"}
-
-
-@pytest.mark.parametrize("name", CELLS)
-def test_a_small_cell_is_finite_and_a_function_of_its_arguments(name):
-    cell, sizes = CELLS[name]
-    found = cell()
-    assert dict(found.sizes) == sizes
-    for measure, array in found.data_vars.items():
-        assert np.isfinite(array).all() or measure in NO_CHOICE, measure
-    assert found.identical(cell())
-
-
-def test_shortened_cells_give_a_part_of_the_whole():
-    whole = orthant_machines.author_form(0, 1, penalties=[1.0], passes=[2], **SMALL)
-    part = orthant_machines.author_form(0, 1, penalties=[1.0], passes=[2], whole=False, **SMALL)
-    assert part.identical(whole[list(part.data_vars)])
-    whole = polynomial_machines.compared(0, 3, **POLYNOMIAL)
-    part = polynomial_machines.compared(0, 3, **(POLYNOMIAL | {"learners": ("initial",)}))
-    assert part.identical(whole.sel(machine=["initial"]))
 
 
 def test_with_the_same_points_the_network_does_not_see_the_others():
@@ -100,13 +38,6 @@ def test_scores_tell_the_folded_radius_from_a_half_space():
     assert np.array_equal(perfect.profile, np.tile(shells.PROFILE > 1.55, (3, 1)))
     half = orthant_scores.scores(lambda x: x[:, 0], task, 0, few)
     assert half.empty == half.others == half.worst == 0.5 and half.ones in (0, 1)
-
-
-def test_kernels_that_know_the_symmetry_classify_the_empty_orthant_and_the_gaussian_does_not():
-    options = {"C": 100.0, "gamma": 0.1, "points": 4}
-    found = {kernel: orthant_kernels.machine(0, kernel, **options) for kernel in orthant_kernels.KERNELS}
-    assert found["folded"].empty > 0.9 and found["averaged"].empty > 0.9
-    assert found["gaussian"].empty < 0.7
 
 
 def test_scalings_are_those_of_features():

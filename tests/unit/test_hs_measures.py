@@ -44,12 +44,6 @@ def test_interval_of_five_runs_is_the_documents():
     assert stats.student([1.0, 1.0]) == stats.Interval(1.0, 1.0, 1.0)
 
 
-def test_middle_of_wilsons_interval_is_the_printed_match_fraction():
-    """.7957 +- of the document is 399 of 500; the fraction itself is .798."""
-    found = stats.wilson(399, 500)
-    assert round((found.low + found.high) / 2, 4) == 0.7957 and found.estimate == 0.798
-
-
 def test_target_alignment_and_effective_rank_by_hand():
     y = np.array([1.0, -1.0, 2.0])
     centred = y - y.mean()

@@ -5,7 +5,6 @@ import pytest
 
 from experiments.hidden_structure import orthant_sweeps as sweeps
 from experiments.hidden_structure import orthants
-from shallow.book.recipes import Agreement
 from shallow.data import orthants as shells
 from shallow.mlp import stacked
 
@@ -18,11 +17,6 @@ CELLS = {
     "crossed": lambda: sweeps.crossed(2, 1, 1, **SHORT),
     "each": lambda: sweeps.each(5, 0, **SHORT),
 }
-
-
-@pytest.fixture(scope="module")
-def found():
-    return {name: call() for name, call in CELLS.items()}
 
 
 @pytest.fixture(scope="module")
@@ -43,20 +37,8 @@ def unfolded():
     return stacked([([np.eye(7), np.ones((1, 7))], [np.full(7, 10.0), np.array([-70.0])])])
 
 
-@pytest.mark.parametrize("name", CELLS)
-def test_cells_return_finite_measures(found, name):
-    cell = found[name]
-    sizes = {"moment": 3, "orthant": 128, "label": 2, "epoch": 4, "region": 3, "radius": 21, "part": 2}
-    assert dict(cell.sizes) == sizes
-    assert cell.moment.values.tolist() == ["initial", "last", "best"]
-    for variable in set(cell.data_vars) - {"correlation", "quotient", "isotonic"}:
-        assert np.isfinite(cell[variable].values.astype(float)).all(), variable
-    shares = cell[["accuracy", "empty", "others", "worst", "train", "ones", "match", "profile", "selection"]]
-    assert all(((part >= 0) & (part <= 1)).all() for part in shares.values())
-    assert (cell.worst <= cell.others).all() and cell.epochs == 10 and 1 <= cell.best_epoch <= 10
-
-
-def test_which_orthants_are_empty(found):
+def test_which_orthants_are_empty():
+    found = {name: call() for name, call in CELLS.items()}
     populated = {name: np.flatnonzero(~cell.populated).tolist() for name, cell in found.items()}
     first = shells.empty_orthant(0)
     assert populated["author"] == [first] == shells.draw(0).empty.tolist()
@@ -64,15 +46,6 @@ def test_which_orthants_are_empty(found):
     assert len(populated["many_empty"]) == 64 and first in populated["many_empty"]
     assert populated["sparse"] == [] and populated["crossed"] == [sweeps.EMPTY[2]] and populated["each"] == [5]
     assert found["crossed"].empty.values == pytest.approx(found["crossed"].accuracy[:, sweeps.EMPTY[2]].values)
-
-
-def test_shortened_cells_are_the_beginning_of_whole_ones():
-    """What the comparison of records with recomputed cells relies on."""
-    whole, short = orthants.network(1, 1, 8, epochs=10), orthants.network(1, 1, 8, epochs=1, final=False)
-    assert Agreement(0.0).disagreements(short, whole, {}) == []
-    again, other = orthants.network(1, 1, 8, epochs=10), orthants.network(2, 1, 8, epochs=1, final=False)
-    assert again.identical(whole)
-    assert len(Agreement().disagreements(other, whole, {})) > 5
 
 
 def test_a_network_that_folds_by_construction(task):

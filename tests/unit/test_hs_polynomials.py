@@ -3,35 +3,13 @@
 import numpy as np
 import pytest
 import torch
-import xarray as xr
 
 from experiments.hidden_structure import hidden_inputs, polynomial_measures, polynomial_probes, polynomials
 from shallow import mlp
 from shallow.data import hidden_index
 from shallow.mlp import Stack
 
-TINY = {"size": 200, "epochs": 3, "early": 2}
 ROWS = {"train": np.arange(600), "test": np.arange(600, 1000)}
-
-
-@pytest.mark.parametrize("case", hidden_index.CASES)
-def test_a_cell_measures_the_path_and_the_end(case):
-    degree = 9 if case == "given" else 3
-    found = polynomials.network(1, degree, case=case, **TINY)
-    assert found.r2.dims == ("part", "range") and found.r2.shape == (3, 3)
-    assert found.path_aligned.dims == ("epoch",) and found.epoch.values.tolist() == [0, 1, 2]
-    assert np.isfinite(found.r2.sel(range=["all", "bulk"])).all() and not (found.r2 > 1).any()
-    assert np.isfinite(found[["path_square", "path_mean_cosine", "change", "norm", "best_r2"]].to_array()).all()
-    assert np.isnan(found.path_training[0]) and found.path_training[1] > 0
-    assert int(found.epochs) == 3 and not bool(found.diverged)
-
-
-@pytest.mark.parametrize("schedule", [{}, {"mode": "stop-first", "warmup": 2}, {"mode": "reinit", "warmup": 0}])
-def test_a_shortened_cell_is_the_beginning_of_the_whole_one(schedule):
-    whole = polynomials.network(1, 3, size=200, epochs=5, early=4, **schedule)
-    short = polynomials.network(1, 3, size=200, epochs=5, early=2, whole=False, **schedule)
-    assert set(short) == {name for name in whole if name.startswith("path_")}
-    xr.testing.assert_allclose(short, whole[list(short)].sel(epoch=[0, 1, 2]), rtol=1e-6)
 
 
 def test_a_network_finds_the_direction_that_its_labels_know_of():
@@ -42,13 +20,6 @@ def test_a_network_finds_the_direction_that_its_labels_know_of():
     assert float(true.near) > 0.05 and 0 < float(true.alignment_epoch) <= 30
     assert float(shuffled.aligned) == 0 and np.isnan(shuffled.alignment_epoch)
     assert float(shuffled.r2.sel(part="test", range="bulk")) < 0.1
-
-
-def test_a_frozen_first_layer_stays():
-    found = polynomials.network(1, 3, mode="stop-first", warmup=2, size=200, epochs=4, early=6)
-    cosine = found.path_mean_cosine.values
-    assert cosine[0] != cosine[1] != cosine[2] and (cosine[2:] == cosine[2]).all()
-    assert float(polynomials.network(1, 3, mode="stop-first", warmup=0, **TINY).change) == 0
 
 
 def test_run_0_starts_from_the_author_s_weights_in_pairs():
@@ -113,23 +84,7 @@ def test_changed_labels_keep_their_variance_and_change_their_linear_signal():
     assert signal["bare 5"] < 0.1 < 0.3 < signal["plain 5"]
 
 
-def test_any_direction_can_be_found_and_is_looked_for_where_it_lies():
-    for direction in polynomial_probes.DIRECTIONS:
-        found = polynomial_probes.turned(1, 3, direction, size=2000, epochs=4, early=4)
-        assert float(found.path_largest_cosine[0]) < 0.6
-        assert float(found.path_mean_cosine[4]) > 1.5 * float(found.path_mean_cosine[0]), direction
-
-
 # Before any training.
-
-
-def test_inputs_have_the_covariance_that_was_asked_for():
-    for case, ratio in (("independent", 1), ("correlated", 101)):
-        found = hidden_inputs.inputs(case, 1)
-        assert float(found.along / found.across) == pytest.approx(ratio, rel=0.1)
-        assert float(found.reach) == pytest.approx(2, abs=1e-12)
-    assert float(hidden_inputs.inputs("independent", 1).largest_error) < 5
-    assert 0.9 < float(hidden_inputs.inputs("independent", 1).mean_square_error) < 1.1
 
 
 def test_the_polynomial_has_one_parity():

@@ -69,12 +69,6 @@ def test_limits_of_the_entries(scaling, strength):
         assert frobenius.values == pytest.approx([law.frobenius(one) for one in tiny], abs=0.005)
 
 
-def test_the_output_of_a_mean_field_student_does_not_count():
-    law = gradient_laws.entries(400, 200, strength=1e-9)
-    assert law.differing["labels"] == pytest.approx(law.differing["residual"], rel=1e-6)
-    assert law.overlap["GD"] < 1e-4 and law.distance["labels"] < 1e-4
-
-
 def planted(theta, overlap, tilt, h=900, d=600):
     """Largest eigenvalue after a planted update whose right vector contains the weights."""
     rng = stats.stream("test planted update", round(100 * theta))

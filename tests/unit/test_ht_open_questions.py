@@ -97,17 +97,6 @@ def test_the_prediction_for_one_direction_is_that_of_the_entries():
     assert open_questions.predicted_average(2000, 1000, 1500, rate=1e6) == pytest.approx(cosine, rel=1e-6)
 
 
-def test_labels_even_in_the_inputs_give_no_gradient_on_average():
-    """For z1 z2 the projection of the gradient on the teacher's span is that on any other plane."""
-    size = dict(n=20_000, d=20, h=30, indices=2, noise=0.0, test=1)
-    drawn = teacher_student.draw(3, combine="product", link="identity", **size)
-    (gradient,) = first_layer.directions(*drawn.samples.train, drawn.student, [first_layer.GD()]).values()
-    other = teacher_student.draw(3, **size)
-    (sums,) = first_layer.directions(*other.samples.train, other.student, [first_layer.GD()]).values()
-    output = [np.linalg.norm(g @ drawn.teacher.directions.T) / np.linalg.norm(g) for g in (gradient, sums)]
-    assert output[0] < 0.5 < 0.7 < output[1]
-
-
 # Steering.
 
 

@@ -162,15 +162,6 @@ def test_a_jump_is_one_in_four_of_five_seeds():
         assert sweep_rules.jump(deep.where(deep.seed >= against, 2 - sweep(test=JUMP).test), sign=-1) == jumps
 
 
-def test_trends_are_strict_and_turn_where_they_are_planted():
-    values = sweep(test=[9.0, 1, 2, 3, 3, 2, 1, 0, 0, 5]).test
-    assert sweep_rules.monotone(values, [0.001, 0.01, 0.1], sign=1)
-    assert sweep_rules.monotone(values, [1.0, 10.0, 100.0, 1000.0], sign=-1)
-    assert not any(sweep_rules.monotone(values, [0.1, 1.0], sign=sign) for sign in (1, -1))
-    valley = sweep(test=VALLEY).test
-    assert sweep_rules.turns(valley, 1.0) and sweep_rules.turns(-valley, 1.0) and not sweep_rules.turns(valley, 0.1)
-
-
 def test_onsets_need_a_tail_of_both_kinds_and_then_a_loss():
     there, useful = sweep_rules.onsets(sweep(**NORMALISED), NOISE)
     assert there == useful == GRID[1:] and sweep_rules.onset_rate(sweep(**NORMALISED), NOISE) == 0.01
@@ -230,14 +221,6 @@ def test_falls_and_rises_are_held_against_their_standard_errors_if_there_are_any
     assert broken(sweep_rules.same_trend(scattered)) == set()
     one, other = (sweep(**curves).isel(seed=[0]) for curves in (GD, GD | {"ks": at(GD["ks"], p9=21)}))
     assert sweep_rules.large_gd(one)["b"] and not sweep_rules.large_gd(other)["b"]
-
-
-def test_tighter_asks_each_correlation():
-    adam = sweep_rules.with_training_loss(sweep(**ADAM))
-    assert adam["alignment"] < -0.9 and adam["hill"] > 0.9
-    gd = dict.fromkeys(adam, 0.5)
-    assert broken(sweep_rules.tighter(adam, gd)) == set()
-    assert broken(sweep_rules.tighter(adam | {"hill": 0.7}, gd | {"ks": -1.0})) == {"hill", "ks"}
 
 
 def test_alike_compares_orders_on_the_seeds_that_both_have():

@@ -64,27 +64,6 @@ def test_overlaps_of_a_run_are_those_of_its_matrices():
     np.testing.assert_allclose(found.eigenvalues.sel(end=3), esd.eigenvalues(W[3]), rtol=1e-8)
 
 
-def test_a_tiny_update_needs_double_precision():
-    """At rate 1e-4 most of a float32 update is rounding; in float64 the first one has the gradient's direction."""
-    setting = dict(rule="GD code", rate=1e-4, pairs=[(1, 0)], **SMALL)
-    tiny, rounded, larger = (
-        overlaps.run(0, **(setting | options)).norm[0]
-        for options in ({"double": True}, {}, {"double": True, "rate": 1.0})
-    )
-    assert float(larger / tiny) == pytest.approx(1e4, rel=1e-4)
-    assert abs(float(rounded / tiny) - 1) > 1e-3
-
-
-def test_the_law_of_a_rank_one_update_holds_where_its_assumptions_do():
-    """For fresh weights, not for the student's own, and not with h and d exchanged in the overlaps."""
-    found = overlaps.prediction(0, rule="GD code", rates=[800.0, 2000.0], n=1000, d=500, h=750, test=20)
-    ratio = found.measured / found.predicted
-    np.testing.assert_allclose(ratio.sel(start="fresh", update="rank one"), 1, atol=0.05)
-    assert float(ratio.sel(start="own", update="whole", what="eigenvalue")[0]) < 0.95
-    exchanged = found.measured.sel(what="left") / found.predicted.sel(what="right")
-    assert np.abs(exchanged.sel(start="fresh", update="rank one", rate=800.0) - 1) > 0.05
-
-
 def test_the_diagonal_by_chance_has_no_power_law():
     """Squared Gaussian overlaps never lose against a power law; numbers that follow one do win."""
     rng = stats.stream("tests", "ht route", "diagonal")

@@ -1,7 +1,5 @@
 """Loaders of images on small files in their real formats, parts of a data set, and scaling."""
 
-import socket
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -80,20 +78,6 @@ def test_rows_of_openml_become_images(monkeypatch, tmp_path, name, remote, side,
     monkeypatch.setenv(images.VARIABLE, str(tmp_path))  # a folder that does not hold the data
     found = images.load(name)
     assert same(found, expected) and in_layout(found)
-
-
-@pytest.mark.filterwarnings("ignore:A network error occurred")
-def test_without_network_the_message_says_what_to_do(monkeypatch, tmp_path):
-    def connect(*_, **__):
-        raise OSError("network is unreachable")
-
-    monkeypatch.setattr(socket, "getaddrinfo", connect)
-    monkeypatch.setattr(time, "sleep", lambda seconds: None)  # scikit-learn waits before it tries again
-    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))  # its empty cache
-    for variable in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(variable, raising=False)
-    with pytest.raises(ConnectionError, match=r"mnist.*network is unreachable.*path=.*mnist\.npz.*SHALLOW_DATA"):
-        images.load("mnist")
 
 
 def test_missing_files_are_named(tmp_path, monkeypatch):

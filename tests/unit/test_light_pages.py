@@ -1,6 +1,5 @@
 """Pages get lighter, and stay what they are."""
 
-import re
 from unittest import mock
 
 import light_pages
@@ -13,15 +12,9 @@ from shallow.book import session
 FIGURE = '<img alt="Two curves." src="../_images/ab12.png" style="width: 875px; height: 387px;" />'
 
 
-def text(html):
-    """What a reader sees."""
-    return re.sub(r"<[^>]*>", "", html)
-
-
 def test_marks_without_a_colour_go_and_the_text_stays():
     code = '<span class="kn">from</span><span class="w"> </span><span class="nn">a.b</span> <span class="p">(</span>1'
-    short = light_pages.lighter(code)
-    assert short == '<span class="kn">from</span> a.b (1' and text(short) == text(code)
+    assert light_pages.lighter(code) == '<span class="kn">from</span> a.b (1'
 
 
 def test_figures_wait_until_they_are_scrolled_to_and_keep_their_place():
@@ -35,18 +28,12 @@ def test_other_pictures_and_text_are_left_alone(other):
     assert light_pages.lighter(other) == other
 
 
-def saved(pixels, file):
-    """Stored as a PNG of millions of colours; its size in bytes."""
-    Image.fromarray(pixels.astype(np.uint8)).save(file)
-    return file.stat().st_size
-
-
 def test_a_pale_shade_stays_apart_from_white(tmp_path):
     """A drawing: white ground, the book's shade, and curves of more colours than a palette has."""
     pixels, file = np.full((200, 300, 4), 255), tmp_path / "figure.png"
     pixels[50:120, :, :3] = (0xEE, 0xF2, 0xF6)
     pixels[150:160, :, :3] = np.random.default_rng(0).integers(0, 256, (10, 300, 3))
-    saved(pixels, file)
+    Image.fromarray(pixels.astype(np.uint8)).save(file)
     light_pages.quantise(file)
     with Image.open(file) as small:
         found = np.asarray(small.convert("RGBA"))

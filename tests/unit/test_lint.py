@@ -20,11 +20,6 @@ def findings(*options: str, code: str | None = None) -> str:
     return done.stdout if done.returncode else ""
 
 
-def script(chapter) -> str:
-    """All code cells of a chapter as one file."""
-    return "\n\n".join(cell.source for cell in references.code_cells(jupytext.read(chapter))) + "\n"
-
-
 def test_modules():
     assert findings(".") == ""
 
@@ -38,11 +33,7 @@ def test_text_has_an_encoding_of_its_own(folder):
 
 @pytest.mark.parametrize("chapter", references.chapters(), ids=lambda path: path.stem)
 def test_chapters(chapter):
-    assert findings(*CHAPTER, f"--stdin-filename={chapter.stem}.py", "-", code=script(chapter)) == ""
-
-
-@pytest.mark.parametrize("chapter", references.chapters(), ids=lambda path: path.stem)
-def test_cells_hide_no_value(chapter):
     """A closing `;` hides a value in a notebook but not from nbval, which would then see one output too many."""
-    cells = references.code_cells(jupytext.read(chapter))
-    assert [number for number, cell in enumerate(cells) if cell.source.rstrip().endswith(";")] == []
+    cells = [cell.source for cell in references.code_cells(jupytext.read(chapter))]
+    assert findings(*CHAPTER, f"--stdin-filename={chapter.stem}.py", "-", code="\n\n".join(cells) + "\n") == ""
+    assert [source for source in cells if source.rstrip().endswith(";")] == []

@@ -43,15 +43,6 @@ def test_matched_bumps_have_the_ratio_of_their_cosines(gain):
     assert np.linalg.norm(W, axis=1) == pytest.approx(1)
 
 
-def test_learned_fields_are_judged_by_the_sign_of_their_bias():
-    found = filters.learned(0, 3.0, steps=150, pairs=2000)
-    minus, plus = found.value.values
-    assert int(found.neurons.sum()) <= networks.WIDTH
-    assert plus + 0.05 < 0.5 < minus - 0.05
-    assert np.abs(found.start.values - 0.5).max() < 0.06
-    assert found.best.values[0] > minus and found.best.values[1] < plus
-
-
 def test_best_biases_finds_planted_ones():
     rng = stream("biases")
     W, b = rng.standard_normal((3, 5)), np.array([-1.0, 0.5, 2.0])
@@ -61,18 +52,6 @@ def test_best_biases_finds_planted_ones():
     assert found == pytest.approx(b, abs=0.02)
     least, plain = (shaping.loss(Committee(W[None], b[None]), sample) for b in (found, np.zeros(3)))
     assert least < 1e-6 < plain
-
-
-def test_a_split_network():
-    found = shaping.split(0, 3.0, steps=200, fitted=1000, factors=(1.0,))
-    first = shaping.split(0, 3.0, steps=20, whole=False)
-    assert first.norm.values == pytest.approx(found.norm.sel(step=first.step).values)
-    assert found.cosine.values[-1] == pytest.approx(1)
-    assert float(found.loss[-1]) == pytest.approx(float(found.kept.sel(change="both")))
-    assert float(found.swept.sel(shape="final", factor=1.0)) == pytest.approx(float(found.kept.sel(change="refitted")))
-    # initial directions, whatever their norm and biases, are worth less than the trained ones
-    start, scale, both = (float(found.kept.sel(change=name)) for name in ("start", "scale", "both"))
-    assert both < scale < start + 0.01
 
 
 def test_responses_are_read_at_their_places():

@@ -89,14 +89,3 @@ def test_a_constant_has_no_fit_and_an_oscillation_a_wide_one():
     assert np.isnan(found.r2[0]) and np.isnan(found.curve()[0]).all()
     assert found.r2[1] == pytest.approx(1) and found.carrier[1] == pytest.approx(7) and found.width[1] > 400
     assert np.abs(found.amplitude[1]) == pytest.approx(3) and found.offset[1] == pytest.approx(2)
-
-
-def test_an_empty_population_is_measured_too():
-    """Networks without one of the populations occur where biases are clamped."""
-    none = np.empty((0, 40))
-    assert gabor.fit(none).curve().shape == (0, 40) and gabor.fit(none).r2.shape == (0,)
-    assert fields.centre(none).position.shape == fields.mean_frequency(none).shape == (0,)
-    assert (
-        fields.peak_sign(none).shape == fields.window_share(none, 3).shape == populations.order(none, []).shape == (0,)
-    )
-    assert populations.match(none).similarity.shape == populations.spectral_similarity(none).shape == (0, 0)

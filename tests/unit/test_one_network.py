@@ -7,7 +7,6 @@ import torch
 from experiments import one_network
 from experiments.cyclic_labels.oracle import tensors
 from shallow import nets
-from shallow.kernels import empirical
 from shallow.stats import stream
 
 TORCH = {"relu": torch.relu, "gelu": torch.nn.functional.gelu, "tanh": torch.tanh}
@@ -33,10 +32,6 @@ def test_kernel_is_the_product_of_jacobians(activation):
     found = one_network.ntk(NETWORK, X, z, activation=activation)
     assert np.allclose(found, jacobian(X) @ jacobian(z).T, rtol=1e-12)
     assert np.allclose(one_network.ntk(NETWORK, X, activation=activation), jacobian(X) @ jacobian(X).T, rtol=1e-12)
-
-
-def test_relu_kernel_is_that_of_the_other_module():
-    assert np.allclose(one_network.ntk(NETWORK, X), empirical.ntk(NETWORK, X), rtol=1e-12)
 
 
 def test_initial_scale_multiplies_all_weights():

@@ -38,13 +38,6 @@ def test_bad_input_is_named(name, wrong):
         online.train(**{"rngs": streams(), **GOOD, "networks" if name == "W" else name: wrong})
 
 
-def test_inputs_of_other_shapes_are_refused():
-    assert START.forward(np.zeros((2, 7, 12))).shape == START.forward(np.zeros((7, 12))).shape == (2, 7)
-    for x in (np.zeros((7, 11)), np.zeros((3, 7, 12)), np.zeros(12)):
-        with pytest.raises(ValueError, match="x must"):
-            START.forward(x)
-
-
 def test_the_start_has_the_variance_of_glorot_and_bengio_and_one_draw_for_both_number_types():
     double, single = (committee.start([stream("s")], 100, 300, dtype=dtype) for dtype in (np.float64, np.float32))
     assert double.W.var() == pytest.approx(2 / 400, rel=0.03)
@@ -52,24 +45,6 @@ def test_the_start_has_the_variance_of_glorot_and_bengio_and_one_draw_for_both_n
     assert not double.b.any()
     wide = committee.start([stream("s")], 100, 300, variance=0.02, dtype=np.float64)
     np.testing.assert_allclose(wide.W, 2 * double.W)
-
-
-def test_a_run_keeps_the_start_and_what_was_asked_for():
-    before = START.W.copy()
-    run = online.train(**GOOD, rngs=streams(), records=[1, 3])
-    np.testing.assert_array_equal(START.W, before)
-    assert run.W.shape == (2, 2, 4, 12)
-    assert run.losses.shape == (2, 3)
-    assert not run.diverged.any()
-    np.testing.assert_array_equal(run.snapshot(3).W, run.last.W)
-    with pytest.raises(ValueError, match=r"step must be recorded, one of \[1, 3\]"):
-        run.snapshot(2)
-
-
-def test_no_steps_give_the_start_back():
-    run = online.train(**{**GOOD, "steps": 0}, rngs=streams())
-    np.testing.assert_array_equal(run.steps, [0])
-    np.testing.assert_array_equal(run.last.W, START.W)
 
 
 def test_a_diverged_network_is_marked_and_leaves_the_others_alone():

@@ -1,18 +1,15 @@
 """A recorded run shows itself where it is used: with its cost, its state and a link to its row."""
 
-import json
 import re
 
 import jupytext
 import nbformat
 import pytest
 import references
-from planted import cells
+from planted.forge import NAME, rewrite
 
-from shallow.book import paths, provenance, recording, records
-from shallow.book.recipes import Recipe
+from shallow.book import provenance, records
 
-NAME, OTHER = "planted/quick", "planted/slow"
 CHAPTER = """
 (first)=
 ## A title
@@ -38,15 +35,11 @@ same = provenance.load("planted/quick").mean(), provenance.load(
 
 
 @pytest.fixture
-def planted(tmp_path, monkeypatch):
+def planted(recorded):
     """One planted record, another that is missing, and a chapter that uses the first; returns the book's folder."""
-    book = tmp_path / "book"
-    book.mkdir()
-    (book / "planted.md").write_text(CHAPTER, encoding="utf-8")
-    monkeypatch.setattr(paths, "RECORDS", tmp_path)
-    monkeypatch.setattr(records, "recipes", lambda: {name: cells.RECORDS[name] for name in (NAME, OTHER)})
-    recording.make(NAME, jobs=1)
-    return book
+    (recorded / "planted.md").write_text(CHAPTER, encoding="utf-8")
+    (recorded / "pairs.json").unlink()
+    return recorded
 
 
 @pytest.fixture
@@ -65,12 +58,7 @@ def shown(monkeypatch):
 @pytest.fixture
 def changed(planted):
     """Changes the manifest of the planted record."""
-
-    def change(**fields):
-        file = records.files(NAME)[1]
-        file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | fields), encoding="utf-8")
-
-    return change
+    return lambda **fields: rewrite(planted, "quick", **fields)
 
 
 def test_loading_shows_cost_state_and_a_link(planted, changed, shown):
@@ -81,14 +69,6 @@ def test_loading_shows_cost_state_and_a_link(planted, changed, shown):
         "Recorded run planted/quick: 3 cells, computing time 1:02:05, 2026-01-02; fresh"
     )
     assert 'href="provenance.html#record-planted-quick">quick</a>' in output.data["text/html"]
-
-
-def test_a_stale_record_says_so_and_how_to_renew_it(planted, changed, shown):
-    changed(fingerprint="0" * 16)
-    provenance.load(NAME)
-    for text in shown[0].data.values():
-        assert "STALE" in text and "changed since" in text and "python -m shallow record planted/quick" in text
-        assert "fresh" not in text
 
 
 def test_a_confirmed_record_says_how_much_was_redone(planted, changed, shown):
@@ -134,40 +114,37 @@ def rows(table):
     return {line[0].split("`")[-2] if "`" in line[0] else line[0]: line for line in lines}
 
 
-def test_the_table_tells_fresh_stale_missing_and_unused_apart(planted, changed):
+def test_fresh_stale_missing_and_unused_are_told_apart(planted, changed, shown):
     found = rows(provenance.table("planted", planted))
-    assert set(found) == {"record", "---", "quick", "slow"}
+    assert set(found) == {"record", "---", "quick", "pairs"}
     assert 'id="record-planted-quick"' in found["quick"][0] and found["quick"][2] == "3"
     assert "fresh" in found["quick"] and "[Another $x$](#third), [FOURTH](#fourth)" in found["quick"]
-    assert "**not used**" in found["slow"] and any("is missing" in cell for cell in found["slow"])
+    assert "**not used**" in found["pairs"] and any("is missing" in cell for cell in found["pairs"])
     changed(fingerprint="0" * 16, device="cuda", processor="A card")
     stale = rows(provenance.table("planted", planted))["quick"]
     assert "**stale**" in stale and stale[5].endswith("cuda, A card") and stale[7] == "0%"
+    provenance.load(NAME)
+    for text in shown[0].data.values():
+        assert "STALE" in text and "python -m shallow record planted/quick" in text and "fresh" not in text
 
 
 def test_the_book_uses_every_recorded_run_and_no_other():
     assert set(provenance.uses()) == set(records.recipes())
 
 
-def figures_that_load(notebook):
-    """Cells whose outputs become one captioned figure, and which load a record: its line would be in the figure."""
-    return [
-        cell.source
-        for cell in notebook.cells
-        if "figure" in cell.metadata.get("mystnb", {}) and "provenance.load(" in cell.source
-    ]
-
-
-DECIDING = [chapter for chapter in references.chapters() if references.has_ledger(chapter)]
+DECIDING = list(filter(references.has_ledger, references.chapters()))
 
 
 @pytest.mark.parametrize("chapter", DECIDING, ids=lambda path: path.stem)
 def test_chapters_load_by_provenance_and_outside_figures(chapter):
-    assert "records.load(" not in chapter.read_text(encoding="utf-8")
-    assert figures_that_load(jupytext.read(chapter)) == []
+    """The line of a record would be in the figure."""
+    cells = jupytext.read(chapter).cells
+    assert not any("records.load(" in cell.source for cell in cells)
+    figures = [cell.source for cell in cells if "figure" in cell.metadata.get("mystnb", {})]
+    assert not any("provenance.load(" in source for source in figures)
 
 
 def test_recipes_have_one_line_of_words_without_a_column_break():
     """They are cells of a Markdown table."""
-    recipes: dict[str, Recipe] = records.recipes()
-    assert [name for name, recipe in recipes.items() if not recipe.about or set("|\n") & set(recipe.about)] == []
+    about = {name: recipe.about for name, recipe in records.recipes().items()}
+    assert [name for name, words in about.items() if not words or set("|\n") & set(words)] == []

@@ -161,19 +161,11 @@ def test_a_bad_command_is_refused_by_name(planted, arguments, says):
     assert result.exit_code in (1, 2) and says in result.stderr and isinstance(result.exception, SystemExit)
 
 
-def test_list_and_verify_speak_plainly(planted):
-    run("record", "planted/quick", "--jobs", 1)
-    listed = run("list").stdout
-    assert "planted/quick" in listed and "fresh         3 cells" in listed and "Quick cells" in listed
-    assert "record 'planted/slow' is missing; make it by: python -m shallow record planted/slow" in listed
-    checked = run("verify", "planted/quick", "planted/slow")
-    assert checked.exit_code == 1
-    assert checked.stdout == "planted/quick: 1 of 3 cells agree\n" and "planted/slow' is missing" in checked.stderr
-
-
 def test_verify_confirms_a_stale_record_and_it_is_not_computed_again(planted, monkeypatch):
     run("record", "planted/quick", "--jobs", 1)
     monkeypatch.setattr(fingerprint, "of", lambda function: "1" * 16)
-    assert run("verify", "planted/quick", "--confirm", "--cells", 2).stdout == "planted/quick: 2 of 3 cells agree\n"
-    assert "confirmed     3 cells" in run("list").stdout
+    checked = run("verify", "planted/quick", "planted/slow", "--confirm", "--cells", 2)
+    assert checked.exit_code == 1 and checked.stdout == "planted/quick: 2 of 3 cells agree\n"
+    missing, listed = "record 'planted/slow' is missing; make it by: python -m shallow record", run("list").stdout
+    assert missing in checked.stderr and missing in listed and "confirmed     3 cells" in listed
     assert run("record", "planted/quick").stdout == "planted/quick: confirmed\n"

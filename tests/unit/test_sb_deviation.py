@@ -15,19 +15,6 @@ def test_labels_scale_the_deviation():
         assert three == pytest.approx(3 * one, rel=1e-14)
 
 
-@pytest.mark.parametrize("kind, d", [("linear", 2), ("relu", 2), ("linear", 4), ("relu", 4)])
-def test_cell_of_the_dimensions(kind, d):
-    found = concentration.dimensions(0, d, 300, kind, starts=4, sweeps=5)
-    assert 0 < found.net < found.deviation < np.sqrt(concentration.moment(concentration.teacher(kind, d)))
-    assert found.identical(concentration.dimensions(0, d, 300, kind, starts=4, sweeps=5))
-
-
-def test_cell_of_the_tails():
-    found = concentration.tails(0, "Student 2.5", 50, draws=40)
-    assert found.deviation.shape == (40,) and set(np.unique(found.above)) <= {0, 1}
-    assert found.isel(draw=slice(10)).identical(concentration.tails(0, "Student 2.5", 50, draws=10))
-
-
 @pytest.mark.parametrize("noise", ["Gaussian", "Student 5"])
 def test_variance_of_the_noise(noise):
     draws = concentration.disturbance(stats.stream("variance of noise"), noise, 400_000)

@@ -41,12 +41,6 @@ def test_descent_by_matrix_products_is_descent_in_single_precision():
     np.testing.assert_allclose(loss, 2 * run.loss[0], rtol=1e-5)
 
 
-def test_early_clusters_of_orthogonal_inputs_are_sets_of_points():
-    """At most one cluster for each sign and each set of points of that sign; far fewer than at the start."""
-    found = effective_width.early(0, d=4, ratio="orthogonal", width=200)
-    assert found.number[0] > 100 and found.number[-1] <= found.patterns <= 2**4 + 2
-
-
 def test_the_largest_gap_of_known_directions():
     angles = np.array([0.1, 0.4, 3.0, -2.9])
     lengths = np.array([1.0, 7.0, 1e-9, 2.0])
@@ -102,9 +96,3 @@ def test_linkage_groups_what_is_close():
     angles = np.array([0.0, 0.04, 0.08, 1.0, 2.0, 2.01])
     found = early_alignment.grouped(np.column_stack([np.cos(angles), np.sin(angles)]), 0.05)
     assert found.tolist() == [3, 2, 1]
-
-
-def test_neurons_are_clustered_and_small_at_the_end_of_early_alignment():
-    found = early_alignment.aligned(0, 100, "dominated", m=200)
-    assert found.clusters.sel(time="aligned", angle=0.05) < 10 < found.clusters.sel(time="start", angle=0.05)
-    assert found.growth <= 1e-6**-0.5 and found.output < 1e-5

@@ -25,14 +25,6 @@ def test_capacity_is_the_solution_of_least_norm():
     assert int(without["rank"]) == 20 and np.isnan(without.train) and np.isnan(without.excess)
 
 
-def test_a_network_of_order_one_is_driven_to_interpolation():
-    found = interpolation.interpolating(0, n=20, width=300, records=[10, 4000])
-    assert (found.solved_train < 1e-20).all()
-    assert float(found.train[1]) < 5e-3 < float(found.train[0])
-    assert float(found.moved[1]) < 0.2 * float(found.moved[0])
-    assert float(found.excess[1]) == pytest.approx(float(found.solved_excess[1]), rel=0.3)
-
-
 def test_removing_neurons_and_refitting_the_main_components():
     sample = teachers.gaussian(np.random.default_rng(0), teachers.first_axis(3), 200)
     network = nets.small(np.random.default_rng(1), 50, 3, 0.3)
@@ -61,14 +53,3 @@ def test_two_samples_that_gain_everything_have_the_whole_share():
     x[0], x[2] = (1.0, 1.0), (1.0, -1.0)
     assert gain_share(x) > 0.95
     assert gain_share(np.random.default_rng(0).standard_normal((200, 2))) < 0.5
-
-
-def test_with_margin_and_the_dominated_start_the_limit_is_two_units():
-    """And without the margin, from the start of Figure 1, it is not."""
-    found = anatomy.anatomy(0, setting="(8), margin", n=300, width=64, times=[20.0, 100.0])
-    assert (found.number == 2).all() and (found.kept > 1 - 1e-12).all() and (found.outside == 0).all()
-    assert float(found.unaligned.sel(moment="learnt")) == 0
-    assert found.train.values == pytest.approx(float(found.halves_train), rel=0.03)
-    other = anatomy.anatomy(0, setting="Figure 1", n=300, width=64, times=[20.0, 100.0])
-    assert (other.number.isel(time=-1) > 2).all() and float(other.outside[-1]) > 0
-    assert float(other.unaligned.sel(moment="aligned")) > 0

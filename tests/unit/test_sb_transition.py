@@ -24,25 +24,6 @@ def test_divergence_names_the_step_and_the_initial_network_is_left_alone():
         minibatch.train(*SAMPLE, TwoLayer(before, NETWORK.b + 1, NETWORK.v), rate=0.1, rng=stream("b"), **options)
 
 
-def test_a_run_is_a_prefix_of_a_longer_one():
-    """What shortened verification relies on."""
-    short, long = (transition.run(0, 60, width=40, steps=steps, snapshots=(0, 100, 300)) for steps in (300, 900))
-    for name in ("train", "excess", "mass"):
-        np.testing.assert_array_equal(short[name].values, long[name].sel(step=short.step).values)
-
-
-def test_runs_at_equal_time_take_more_steps_at_smaller_rates():
-    coarse, fine = (transition.at_equal_time(0, 60, rate=rate, time=100.0, width=40) for rate in (0.05, 0.01))
-    np.testing.assert_array_equal(coarse.time, fine.time)
-    assert abs(float(coarse.train[-1]) - float(fine.train[-1])) < 0.02
-
-
-def test_the_decayed_phase_is_a_warm_restart():
-    found = transition.run(0, 60, width=40, steps=500, snapshots=(0,), decayed=60_000, anatomy=True, keep=True)
-    assert found.decayed_train[0] == found.train[-1] and found.decayed_train.shape == (3,)
-    assert found.weights.shape == (40, 6) and float(found.share.sum()) == pytest.approx(1)
-
-
 def test_a_line_in_log_n_is_crossed_where_it_should_be():
     n = np.array([10, 30, 100, 1000])
     assert [transition.crossing(n, np.log(n / place)) for place in (50, 200)] == pytest.approx([50, 200])

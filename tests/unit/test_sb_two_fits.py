@@ -57,11 +57,3 @@ def test_balance_moves_by_the_told_amount():
     end = flow.train(x, y, network, step=0.1, steps=1000).network
     moved = decoupling.balance(end.W, end.v) - decoupling.balance(network.W, network.v)
     assert decoupling.drift(0, 50, 0.1, time=100).drift == np.abs(moved).max() > 0
-
-
-def test_cones_and_waiting():
-    found = decoupling.cones(0, 1000, time=100, records=10)
-    assert not found.outside.any() and found.late == 0 and (np.diff(found.spread) < 1e-9).all()
-    waited = decoupling.waiting(0, 300, times=[1, 100, 200])
-    assert np.array_equal(waited.time, [0, 1, 100, 200]) and (waited.distance[2:] < 1e-6).all()
-    assert waited.distance[0] == pytest.approx(1, abs=1e-3)

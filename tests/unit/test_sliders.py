@@ -37,10 +37,6 @@ def shown(box):
     return inner.value
 
 
-def image_in(markup):
-    return Image.open(io.BytesIO(base64.b64decode(re.search(r"base64,([^\"]+)", markup)[1])))
-
-
 def move(box, control, index):
     """What the browser does at a move of a slider: give its index to every linked partner."""
     slider = box.controls[control]
@@ -56,13 +52,8 @@ def strict(monkeypatch):
     monkeypatch.setenv("SHALLOW_STRICT", "1")
 
 
-@pytest.fixture
-def grid():
-    return sliders.explore(picture, alt=described, epoch=EPOCHS, width=WIDTHS, start={"width": 512})
-
-
-def test_every_position_of_two_sliders_shows_its_own_picture(grid):
-    pictures = set()
+def test_every_position_of_two_sliders_shows_its_own_picture():
+    grid, pictures = sliders.explore(picture, alt=described, epoch=EPOCHS, width=WIDTHS, start={"width": 512}), set()
     for (i, epoch), (j, width) in itertools.product(enumerate(EPOCHS), enumerate(WIDTHS)):
         move(grid, 0, i)
         move(grid, 1, j)
@@ -72,14 +63,12 @@ def test_every_position_of_two_sliders_shows_its_own_picture(grid):
     assert len(pictures) == len(EPOCHS) * len(WIDTHS)
     assert plt.get_fignums() == []
     assert grid._repr_mimebundle_()["text/plain"] == "Sliders(epoch: 3 values; width: 2 values)"
-
-
-def test_play_moves_the_first_slider(grid):
     play = grid.children[0].children[0]
-    assert isinstance(play, widgets.Play)
     assert (play.min, play.max) == (0, len(EPOCHS) - 1)
-    assert grid.links[0].source == (play, "value")
-    assert grid.links[0].target == (grid.controls[0], "index")
+    assert (grid.links[0].source, grid.links[0].target) == ((play, "value"), (grid.controls[0], "index"))
+    image = Image.open(io.BytesIO(base64.b64decode(re.search(r"base64,([^\"]+)", shown(grid))[1])))
+    assert (image.format, image.size) == ("WEBP", (720, 540))
+    assert image.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
 
 
 def test_slider_writes_values_and_begins_at_start():
@@ -91,13 +80,6 @@ def test_slider_writes_values_and_begins_at_start():
     assert box.controls[1].options == ("m = 128", "m = 512")
     assert (box.controls[0].index, box.controls[1].index) == (1, 0)
     assert 'alt="Bars; epoch 5e+02, width m = 128."' in shown(box)
-
-
-def test_frames_are_webp_of_the_asked_width_with_a_pure_background(grid):
-    image = image_in(shown(grid))
-    assert image.format == "WEBP"
-    assert image.size == (720, 540)
-    assert image.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
 
 
 def grown(epoch):
@@ -114,22 +96,18 @@ def grown(epoch):
         (dict(epoch=[0, 1], start={"width": 2}), r"name \['width'\], the axes are \['epoch'\]"),
         (dict(epoch=[0, 1], labels={"width": "{}"}), r"name \['width'\]"),
         (dict(epoch=[0, 1], alt=lambda epoch: None), "alt must give a text, got None at epoch 0"),
+        (dict(epoch=EPOCHS), "3 frames weigh .* kB in the page, at most 5 are"),
         (dict(epoch=range(100), width=[1, 2]), "200 frames, each about 15 kB; at most 160"),
         (dict(epoch=[0, 1], draw=lambda epoch: plt.subplots()), "return a matplotlib Figure, got tuple at epoch 0"),
         (dict(epoch=[0, 1], draw=grown), r"figures of one size, got \[\(720, 540\), \(720, 720\)\]"),
     ],
 )
-def test_wrong_calls_are_refused(call, message):
+def test_wrong_calls_are_refused(monkeypatch, call, message):
+    monkeypatch.setattr(sliders, "MAX_KILOBYTES", 5)
     call = {"draw": picture, "alt": "Bars."} | call
     with pytest.raises(ValueError, match=message):
         sliders.explore(call.pop("draw"), **call)
     plt.close("all")
-
-
-def test_heavy_pages_are_refused(monkeypatch):
-    monkeypatch.setattr(sliders, "MAX_KILOBYTES", 5)
-    with pytest.raises(ValueError, match="3 frames weigh .* kB in the page, at most 5 are"):
-        sliders.explore(picture, alt="Bars.", epoch=EPOCHS)
 
 
 @pytest.mark.parametrize("setting", [None, "", "0"])
@@ -149,4 +127,3 @@ def test_a_reader_with_a_kernel_gets_pictures_drawn_anew(monkeypatch, setting):
     box.controls[1].index = 1
     assert drawn == [(0, 128), (20_000, 128), (20_000, 512)]
     assert 'alt="Bars of height 20000 &amp; 512."' in shown(box)
-    assert repr(box) == "Sliders(epoch: 3 values; width: 2 values)"

@@ -5,12 +5,12 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 from planted import cells
+from references import ROOT
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from shallow.book import fingerprint, sweep
@@ -49,9 +49,7 @@ from shallow.book.recipes import releases_gil
 torch.set_num_threads(2)
 print(*sweep.grid(releases_gil(lambda seed: cells.placed(seed)), {"seed": [0, 1]}, jobs=2).threads.values)
 """
-    tests = str(Path(cells.__file__).parent.parent)
-    environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
-    environment |= {"PYTHONPATH": tests, "OMP_NUM_THREADS": "3"}
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "tests"), "OMP_NUM_THREADS": "3"}
     command = [sys.executable, "-c", program]
     run = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True)
     assert run.stdout.split() == ["1", "1"]
@@ -99,11 +97,9 @@ def test_results_of_different_shape_are_refused():
 
 def test_a_failing_cell_is_reported_with_its_point_and_the_others_go_on(tmp_path, monkeypatch):
     store = Store(tmp_path)
-    with pytest.raises(
-        sweep.SweepError, match=r"1 of 4 cells failed:\n  seed=2: ArithmeticError: seed 2 diverged"
-    ) as raised:
+    says = r"1 of 4 cells failed:\n  seed=2: ArithmeticError: seed 2 diverged"
+    with pytest.raises(sweep.SweepError, match=says) as raised:
         sweep.grid(cells.fragile, {"seed": [1, 2, 3, 4]}, store=store, jobs=2)
-    assert [failure.point for failure in raised.value.failures] == [{"seed": 2}]
     assert "in fragile" in raised.value.failures[0].traceback
     assert [store.holds({"seed": seed}) for seed in (1, 2, 3, 4)] == [True, False, True, True]
     monkeypatch.setenv("PLANTED_MENDED", "1")

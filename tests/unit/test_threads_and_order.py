@@ -4,20 +4,17 @@ Cells and compiled trainers give the same bits.  Matrix products of BLAS and PyT
 more threads: what rests on them agrees to rounding.
 """
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import torch
 import xarray as xr
-from references import ROOT
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from experiments.cyclic_labels import ensembles
-from shallow import committee, deep, mlp, nets, stats
+from shallow import committee, deep, mlp, nets
 from shallow.book import records, sweep
-from shallow.book.recipes import releases_gil
 from shallow.data import cyclic
 from shallow.data.nlgp import Process
 from shallow.kernels import layered, ridge
@@ -96,14 +93,6 @@ def test_jobs_change_no_bit_of_an_ensemble(routine):
     assert not np.array_equal(one[0], one[1])
 
 
-def test_no_compiled_routine_divides_a_loop_among_threads():
-    """Parallel loops of numba would share out sums by the number of threads; none is used."""
-    parallel = re.compile(r"\bprange\b|\bparallel\s*=\s*True")
-    sources = list((ROOT / "lib" / "shallow").rglob("*.py"))
-    assert any("numba.njit" in source.read_text(encoding="utf-8") for source in sources)
-    assert [source.name for source in sources if parallel.search(source.read_text(encoding="utf-8"))] == []
-
-
 def spectrum():
     return esd.eigenvalues(stream("matrix").standard_normal((450, 300)))
 
@@ -174,19 +163,6 @@ def test_replicates_do_not_depend_on_each_other(name):
     assert not one.identical(other)
 
 
-def test_a_common_generator_would_be_seen():
-    """The twin of the test above: cells that draw from one generator depend on who comes first."""
-    common = np.random.default_rng(0)
-
-    @releases_gil
-    def cell(seed):
-        return xr.Dataset({"value": ("k", common.standard_normal(3))})
-
-    whole = sweep.grid(cell, {"seed": [0, 1, 2]}, jobs=1)
-    common = np.random.default_rng(0)
-    assert not sweep.grid(cell, {"seed": [2, 1, 0]}, jobs=1).sel(seed=[0, 1, 2]).identical(whole)
-
-
 def test_models_of_an_ensemble_are_permuted_with_their_seeds_and_a_part_is_a_part_of_the_whole():
     options, order = {"width": 32, "step": 0.01, "epochs": 200, "every": 100}, (2, 0, 3, 1)
     whole = ensembles.functions(30, models=4, **options)
@@ -194,17 +170,3 @@ def test_models_of_an_ensemble_are_permuted_with_their_seeds_and_a_part_is_a_par
     xr.testing.assert_identical(permuted, whole.isel(model=list(order)))
     xr.testing.assert_identical(ensembles.functions(30, models=2, **options), whole.isel(model=[0, 1]))
     assert not np.array_equal(whole.f[:, 0], whole.f[:, 1])
-
-
-def test_named_streams_do_not_depend_on_what_was_drawn_before():
-    values = stream("values").uniform(1, 2, 200)
-
-    def first():
-        return stats.bootstrap(values, name="first")
-
-    def second():
-        return stats.bootstrap(values[:50], name="second")
-
-    forward, backward = (first(), second()), (second(), first())
-    assert forward == backward[::-1]
-    assert stats.bootstrap(values, name="another") != forward[0]

@@ -67,12 +67,6 @@ def test_penalty_identities_hold_and_a_wrong_factor_is_seen(monkeypatch):
     assert float(regularisation.penalty_identities(0, width=64, agop=0.1, n=20).gradient) > 1e-6
 
 
-def test_after_zero_without_penalty_nothing_falls():
-    found = regularisation.after_zero(0, step=0.01, agop=0.0, n=6, width=64, epochs=5000)
-    assert np.isfinite(found.zero_epoch)
-    assert (float(found.fall), float(found.change), float(found.still)) == (0, 0, 1)
-
-
 def test_calm_runs_keep_a_slow_bump_and_lose_dense_jumps():
     epochs = np.arange(0, 20_001, 100)
     falling, slow = np.exp(-epochs / 4000), 0.3 * np.exp(-(((epochs - 8000) / 2000) ** 2))

@@ -157,12 +157,9 @@ def no_numbers(found: Any) -> int:
 def complaint(case: Case, name: str, how: str, bad: Any, plain: Any) -> str | None:
     """What is wrong with the outcome of one bad argument; None if it is refused or shows.
 
-    NaN, infinity, a number out of range: an error that names the argument, and says NaN or infinity, or the type in
-    which they are, or a result that visibly is none; a number that is too large may end in the error that says so.  An
-    unknown name: an error that names the argument.  Words and None: ValueError or TypeError.  Complex numbers: an
-    error, NumPy's warning, or a complex result.  Whole numbers of another type: an error that names the argument, or
-    the result that they have as floats.  A wrong shape: ValueError or TypeError, or the result that belongs to it, see
-    :func:`belongs`.  What is no array of numbers: an error that names the argument.
+    It is refused by an error that names the argument, and NaN or infinity where it holds them; words, None, complex
+    numbers and wrong shapes also by one that does not.  NaN, infinity and numbers out of range show in a result that is
+    no number, whole numbers have the result that they have as floats, and for a wrong shape see :func:`belongs`.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

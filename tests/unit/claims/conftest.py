@@ -87,9 +87,8 @@ def compare(monkeypatch):
 
 
 @pytest.fixture
-def decided(folder, monkeypatch) -> claims.Ledger:
+def decided(folder, update, monkeypatch) -> claims.Ledger:
     """A ledger whose first row has parts, as an earlier run left it."""
-    monkeypatch.setenv("SHALLOW_LEDGER", "update")
     claims.Ledger("toy", folder).report("TO-01", {"a": "reproduced", "b": "partly"}, finding="slope 0.5 [0.4, 1.1]")
     monkeypatch.delenv("SHALLOW_LEDGER")
     return claims.Ledger("toy", folder)

@@ -19,12 +19,6 @@ def test_every_verdict_has_its_own_symbol_word_and_legible_colour():
         assert 1.05 / (luminance + 0.05) >= 4.5, f"white on {colour} is hard to read"
 
 
-def test_report_as_a_box(decided):
-    page = decided.report("TO-01", {"a": "reproduced", "b": "partly"}, finding="slope 0.5 [0.4, 1.1]")._repr_html_()
-    for piece in ('href="claims.html#to-01"', "◐&nbsp;partly", "(a)&nbsp;✓&nbsp;reproduced", "slope 0.5 [0.4, 1.1]"):
-        assert piece in page
-
-
 def test_claim_shows_source_rule_and_parameters(decided):
     page = decided.claim("TO-01", "TO-02")
     assert repr(page).splitlines()[0].startswith("TO-01 (Section 1): The curve rises")
@@ -33,36 +27,20 @@ def test_claim_shows_source_rule_and_parameters(decided):
     assert "&lt;b&gt;other&lt;/b&gt;" in page._repr_html_(), "text of the ledger is not markup"
 
 
-def test_lines_of_details(decided):
-    report = decided.report("TO-03", "answered", finding="slope 0.1 [0.0, 0.2]")
-    table = decided.lines(report, report)
-    assert repr(table) == f"{report!r}\n{report!r}"
-    assert table._repr_html_().count("<tr>") == 3
-
-
-def test_card(decided):
-    card = decided.card()
-    assert repr(card).splitlines() == [
-        "A toy (A. Author, 2020)",
-        "3 claims: 1 partly, 1 answered, 1 untested",
-        "TO-01 · partly · The curve rises, and the folding of this sentence is the author's.",
-    ]
+def test_a_card_counts_and_a_table_has_every_line(decided):
+    card, report = decided.card(), decided.report("TO-03", "answered", finding="slope 0.1 [0.0, 0.2]")
+    assert repr(card).splitlines()[1] == "3 claims: 1 partly, 1 answered, 1 untested"
     assert 'href="#to-01"' in card._repr_html_() and "claims.html#toy" in card._repr_html_()
+    assert decided.lines(report, report)._repr_html_().count("<tr>") == 3
 
 
 def test_page_of_claims(decided, folder):
     page = claims.table(folder)._repr_html_()
-    assert repr(claims.table(folder)) == "3 claims of 1 documents"
     assert page.count("<tr id=") == 3 and page.count("<tbody>") == 1
     assert 'href="toy.html#to-01"' in page and 'href="toy.html#to-02"' not in page, "only tested rows have a cell"
     assert "nobody has looked" in page and 'href="#document-toy"' in page
     assert set(KINDS) <= set(page.split('data-kind="')[1].split('"')[0].split())
-
-
-def test_a_claim_on_another_page(decided, folder):
-    found = claims.found("TO-01", folder)
-    assert repr(found) == "TO-01 · partly · slope 0.5 [0.4, 1.1]"
-    assert 'href="toy.html#to-01"' in found._repr_html_() and "partly" in found._repr_html_()
+    assert 'href="toy.html#to-01"' in claims.found("TO-01", folder)._repr_html_()
 
 
 def test_counts_at_a_glance(decided, folder):

@@ -1,7 +1,6 @@
 """The files of the ledger: those of the book, and what is said about each fault of a planted one."""
 
 import io
-from pathlib import Path
 
 import pytest
 from unit.claims.conftest import LEDGER
@@ -26,25 +25,16 @@ def test_prefixes_and_ids_differ():
     assert len(prefixes) == len(set(prefixes)) == 5 and len(ids) == len(set(ids))
 
 
-def fault(folder: Path, old: str, new: str) -> str:
-    """What is said about the ledger once `old` is replaced by `new`."""
-    assert old in LEDGER
-    (folder / "toy.yml").write_text(LEDGER.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(claims.LedgerError) as error:
-        claims.Ledger("toy", folder)
-    return str(error.value)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
         ("verdict: untested", "verdict: true-ish", "TO-01: `verdict` must be one of reproduced, partly"),
         ("kind: figure", "kind: picture", "TO-01: `kind` must be one of statement"),
-        ("  reason: nobody has looked\n", "  reason: ''\n", "TO-01: an untested row has a `reason`"),
         ("  reason: nobody has looked\n", "  reason: a\n  finding: b\n", "TO-01: an untested row has a `reason`"),
         ("with: TO-01", "with: TO-03", "TO-02: `with` must name a headline of this file"),
-        ("  with: TO-01\n", "", "TO-02: `with` must name a headline of this file"),
         ("rank: headline\n", "rank: headline\n  with: TO-01\n", "TO-01: `with` must name a headline"),
+        ("rank: headline\n", "rank: main\n", "`rank` must"),
+        ("rank: headline\n", "rank: main\n", "\ntoy.yml: TO-03: `with` must name a headline"),
         ("id: TO-03", "id: TO-02", "TO-02: `id` must read TO-01, TO-02, ..., each once"),
         ("id: TO-03", "id: XX-03", "XX-03: `id` must read TO-01"),
         ("id: TO-03\n  source", "source", "row 3: `id` is missing"),
@@ -53,7 +43,6 @@ def fault(folder: Path, old: str, new: str) -> str:
         ("  finding: slope 0.1 [0.0, 0.2]\n", "", "TO-03: finding must be one sentence, got an empty text"),
         ("0.2]\n", "0.2]. It is flat\n", "TO-03: finding must be one sentence (join"),
         ("cell: to-03", "cell: to-02", "TO-03: a row with a verdict has `cell: to-03`"),
-        ("  cell: to-03\n", "  cell: to-03\n  reason: lazy\n", "TO-03: a row with a verdict has"),
         ("  cell: to-03\n", "  cell: to-03\n  parts: {a: nice}\n", "TO-03: part 'a' must be one of reproduced"),
         ("  cell: to-03\n  verdict: answered", "  verdict: answered\n  cell: to-03", "`verdict` must be the last key"),
         ("  cell: to-03\n", "  cell: to-03\n  test_was: state it\n", "TO-03: a changed rule keeps"),
@@ -62,14 +51,13 @@ def fault(folder: Path, old: str, new: str) -> str:
     ],
 )
 def test_every_fault_names_file_and_row(folder, old, new, says):
-    message = fault(folder, old, new)
+    assert old in LEDGER
+    (folder / "toy.yml").write_text(LEDGER.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(claims.LedgerError) as error:
+        claims.Ledger("toy", folder)
+    message = str(error.value)
     assert says in message
     assert all(line.startswith("toy.yml: ") for line in message.splitlines()) or "duplicate" in message
-
-
-def test_all_faults_are_named_at_once(folder):
-    message = fault(folder, "  kind: figure\n  rank: headline", "  kind: picture\n  rank: main")
-    assert [line.split()[1] for line in message.splitlines()] == ["TO-01:", "TO-01:", "TO-01:", "TO-02:", "TO-03:"]
 
 
 def test_a_changed_test_keeps_its_old_text(folder):
@@ -78,11 +66,6 @@ def test_a_changed_test_keeps_its_old_text(folder):
     path.write_text(LEDGER.replace("  cell: to-03\n", f"  cell: to-03\n{was}"), encoding="utf-8")
     page = claims.Ledger("toy", folder).claim("TO-03")._repr_html_()
     assert "look" in page and "n: 7" in page and "vague" in page
-
-
-def test_unknown_chapter_names_the_known_ones(folder):
-    with pytest.raises(ValueError, match="chapter must be one of toy, got 'tay'"):
-        claims.Ledger("tay", folder)
 
 
 @pytest.mark.parametrize(("id", "near"), [("TO-04", "TO-01"), ("to-03", "TO-03"), ("TO-3", "TO-03")])
