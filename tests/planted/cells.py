@@ -18,20 +18,14 @@ def _leave_trace(**point) -> None:
             file.write(f"{point}\n")
 
 
-def slow(seed: int, *, seconds: float = 0.0) -> xr.Dataset:
-    """Twenty normal numbers, after a while; if PLANTED_GATE is set, from seed 6 on not before that file exists."""
+def slow(seed: int, *, seconds: float = 0.0, size: int = 20) -> xr.Dataset:
+    """Normal numbers, after a while; if PLANTED_GATE is set, from seed 6 on not before that file exists."""
     _leave_trace(seed=seed)
     time.sleep(seconds)
     gate = os.environ.get("PLANTED_GATE")
     while gate and seed >= 6 and not os.path.exists(gate):
         time.sleep(0.02)
-    return xr.Dataset({"value": ("k", np.random.default_rng(seed).standard_normal(20)), "count": ((), seed)})
-
-
-def noise(seed: int, *, size: int) -> xr.Dataset:
-    """Many normal numbers, which no compression makes few."""
-    _leave_trace(seed=seed)
-    return xr.Dataset({"value": ("k", np.random.default_rng(seed).standard_normal(size))})
+    return xr.Dataset({"value": ("k", np.random.default_rng(seed).standard_normal(size)), "count": ((), seed)})
 
 
 def walk(seed: int, *, records: tuple[int, ...] = (0, 1, 10)) -> xr.Dataset:
@@ -70,7 +64,7 @@ def deadly(seed: int) -> xr.Dataset:
 SEEDS = list(range(12))
 RECORDS = {
     "planted/slow": Recipe(slow, {"seed": SEEDS}, {"seconds": 0.2}, "Slow cells"),
-    "planted/large": Recipe(noise, {"seed": SEEDS}, {"size": 4000}, "A record of 180 kB, from cells of 32 kB"),
+    "planted/large": Recipe(slow, {"seed": SEEDS}, {"size": 4000}, "A record of 180 kB, from cells of 32 kB"),
     "planted/quick": Recipe(slow, {"seed": [3, 4, 5]}, {}, "Quick cells"),
     "planted/fragile": Recipe(fragile, {"seed": SEEDS[:5]}, {}, "One cell fails"),
     "planted/deadly": Recipe(deadly, {"seed": SEEDS[:3]}, {}, "One cell kills its process"),

@@ -27,7 +27,6 @@ from shallow.spectra import esd, marchenko_pastur, tail_laws, tails
 TABLES = (cases_networks, cases_train, cases_kernels, cases_measures)
 ALL = [case for table in TABLES for case in table.CASES]
 CASES = {case.name: case for case in ALL}
-WITH_MEANINGS = [name for name, case in CASES.items() if case.fine]
 WITH_ARRAYS = [name for name, case in CASES.items() if any(map(is_array, case.arguments.values()))]
 
 #: Packages and modules without rows.
@@ -104,7 +103,7 @@ def test_bad_arguments_are_refused_or_show(name):
     assert [f"{argument}, {how}: {said}" for argument, how, said in wrong if said] == []
 
 
-@pytest.mark.parametrize("name", WITH_MEANINGS)
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.fine])
 def test_what_is_declared_fine_is_accepted(name):
     case = CASES[name]
     everything = {(argument, how): bad for argument, how, bad in faults(case._replace(fine={}))}

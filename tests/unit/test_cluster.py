@@ -96,8 +96,8 @@ def worker_with_a_copy(address, folder, added=" + 1"):
     """A worker with a copy of the planted package, where something is added to the numbers of the slow cell."""
     copy = shutil.copytree(ROOT / "tests" / "planted", folder / "other" / "planted") / "cells.py"
     text = copy.read_text(encoding="utf-8")
-    assert text.count("standard_normal(20)") == 1
-    copy.write_text(text.replace("standard_normal(20)", f"standard_normal(20){added}"), encoding="utf-8")
+    assert text.count("standard_normal(size)") == 1
+    copy.write_text(text.replace("standard_normal(size)", f"standard_normal(size){added}"), encoding="utf-8")
     command = [Path(sys.executable).parent / "dask", "worker", address, "--nthreads", "1", "--no-dashboard"]
     environment = os.environ | {"PYTHONPATH": f"{folder / 'other'}:{ROOT / 'lib'}"}
     with running(command, env=environment, cwd=folder):
@@ -105,7 +105,6 @@ def worker_with_a_copy(address, folder, added=" + 1"):
 
 
 def test_a_killed_worker_costs_no_cell(planted, cluster):
-    """One of two workers is killed in the middle: all cells arrive, and they equal those of local processes."""
     with distributed.Client(cluster) as client:
         victim = min(client.run(os.getpid).values())
     result = killed_on_the_way(planted, victim, cluster.scheduler_address)
@@ -114,7 +113,6 @@ def test_a_killed_worker_costs_no_cell(planted, cluster):
 
 
 def test_a_worker_with_other_code_that_joins_later_computes_nothing(planted, gate, cluster):
-    """It is named, its cells go to the others, and the record is what it is on one machine."""
     address = cluster.scheduler_address
     command = [sys.executable, "-m", "planted", "record", "planted/slow", "--scheduler", address]
     with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8") as process:
@@ -132,7 +130,6 @@ def test_a_worker_with_other_code_that_joins_later_computes_nothing(planted, gat
 
 @pytest.mark.parametrize("cluster", [0], indirect=True)
 def test_without_a_worker_of_the_same_code_the_command_fails(planted, cluster, monkeypatch):
-    """The right cells are kept, and nothing wrong is."""
     monkeypatch.setattr(sweep, "PATIENCE", 1.0)
     recording.make("planted/slow", seeds=3, jobs=1)
     with worker_with_a_copy(cluster.scheduler_address, planted):
@@ -158,8 +155,7 @@ def test_a_worker_whose_files_have_changed_since_it_began_computes_nothing(plant
 
 
 @pytest.mark.parametrize("cluster", [1], indirect=True)
-def test_a_single_worker_computes_the_cells(planted, cluster):
-    """Not the process that asks for them."""
+def test_a_single_worker_computes_the_cells_and_not_the_process_that_asks(planted, cluster):
     with distributed.Client(cluster) as client:
         (worker,) = client.run(os.getpid).values()
     result = record("placed", cluster.scheduler_address)

@@ -59,14 +59,6 @@ def test_heatmap_puts_every_value_at_its_place(ax):
     assert mesh.colorbar.ax.get_ylabel() == "variance"
 
 
-def test_fan_encloses_its_curve(ax):
-    figures.fan(ax, [0, 1, 2], [1, 2, 3], [0, 1, 2], [2, 3, 5], label="loss")
-    (line,), (band,) = ax.lines, ax.collections
-    assert list(line.get_ydata()) == [1, 2, 3]
-    corners = band.get_paths()[0].vertices
-    assert {(0.0, 0.0), (1.0, 3.0), (2.0, 5.0), (2.0, 2.0)} <= {tuple(map(float, corner)) for corner in corners}
-
-
 @pytest.mark.parametrize("periods", [1, 3, 4])
 def test_clusters_shade_exactly_the_negative_labels(ax, periods):
     figures.clusters(ax, periods)

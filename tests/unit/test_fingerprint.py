@@ -134,7 +134,6 @@ def test_code_in_use_counts(mimic, name, old, new):
     ("name", "old", "new"),
     [
         ("cells.py", "What it does.", "What it really does."),
-        ("cells.py", "import numpy as np", "import numpy as np  # numbers"),
         ("cells.py", "return unused(seed)", "return unused(seed) + 1"),
         ("cells.py", "from mimic import constants as c, tools as t", "from mimic import tools as t, constants as c"),
         ("tools.py", "def unused(x): return x", "def unused(x): return -x"),
@@ -148,7 +147,6 @@ def test_code_in_use_counts(mimic, name, old, new):
         ("checks.py", "value <= 0", "not value > 0"),
         ("factor.py", "OTHER = 3", "OTHER = 4\n\n\nANOTHER = 5"),
         ("factor.py", "FACTOR: float = 2", "FACTOR = 2"),
-        ("constants.py", "SMALL, TINY = 1, 2", "SMALL, TINY = 3, 4"),
     ],
 )
 def test_words_checks_and_code_not_in_use_do_not_count(mimic, name, old, new):
@@ -157,7 +155,6 @@ def test_words_checks_and_code_not_in_use_do_not_count(mimic, name, old, new):
 
 
 def test_moved_and_renamed_code_is_the_same(mimic):
-    """A function in another module, under another name; a module in another folder."""
     before = mimic()
     files = {
         "lower/__init__.py": "",

@@ -4,7 +4,6 @@ from unittest import mock
 
 import light_pages
 import numpy as np
-import pytest
 from PIL import Image
 
 from shallow.book import session
@@ -21,10 +20,7 @@ def test_figures_wait_until_they_are_scrolled_to_and_keep_their_place():
     lazy = light_pages.lighter(FIGURE)
     assert lazy.startswith('<img loading="lazy" alt="Two curves." src="../_images/ab12.png"')
     assert 'style="width: 875px; aspect-ratio: 875/387;"' in lazy and light_pages.lighter(lazy) == lazy
-
-
-@pytest.mark.parametrize("other", ['<img src="data:image/webp;base64,Uk" style="width: 1px; height: 2px">', "<p>n</p>"])
-def test_other_pictures_and_text_are_left_alone(other):
+    other = '<img src="data:image/webp;base64,Uk" style="width: 1px; height: 2px"><p>n</p>'
     assert light_pages.lighter(other) == other
 
 

@@ -77,14 +77,13 @@ def test_workers_end_soon_after_their_parent(planted, sent):
     workers = psutil.Process(process.pid).children(recursive=True)
     assert len(workers) >= 3
     process.send_signal(sent)
-    process.wait(5)
+    process.wait(20)
     assert process.returncode == (-sent if sent == signal.SIGKILL else 128 + sent)
     _, alive = psutil.wait_procs(workers, 5)
     assert [one for one in alive if one.status() != psutil.STATUS_ZOMBIE] == []
 
 
 def test_two_recordings_of_the_same_thing_share_the_cells(planted):
-    """Each cell is computed once, both end well, and the second says that it is not alone."""
     first = started(planted, "record", "planted/slow", "--jobs", "1")
     second = started(planted, "record", "planted/slow", "--jobs", "2")
     while len(computed(planted)) < 9:
@@ -153,7 +152,6 @@ def test_some_seeds_now_the_rest_later_and_a_dry_run_says_at_what_cost(planted):
         (["record", "planted/none"], "unknown record 'planted/none'"),
         (["record", "planted/quick", "--seeds", "9"], "seeds must be in 1..3"),
         (["record", "planted/quick", "--device", "cuda"], "device must not be given"),
-        (["verify", "planted/none"], "unknown record 'planted/none'"),
     ],
 )
 def test_a_bad_command_is_refused_by_name(planted, arguments, says):

@@ -184,5 +184,6 @@ def test_a_damaged_record_is_mended_by_the_command(recorded, damage, command):
 
 
 def test_expected_seconds_are_products_of_factors(recorded):
-    few, many = records.expected_seconds(OTHER, [{"seed": 0, "seconds": 0.0}, {"seed": 0, "seconds": 0.01}])
-    assert many > few + 0.004 > 0.004  # one of them sleeps for 0.01
+    rewrite(recorded, "pairs", seconds=16.0, seconds_by={"seed": [1.0, 2.0, 2.0, 3.0], "seconds": [1.0, 3.0]})
+    found = records.expected_seconds(OTHER, [{"seed": 3, "seconds": 0.01}, {"seed": 0, "seconds": 5.0}])
+    assert found == pytest.approx([2 * 1.5 * 1.5, 2 * 0.5])  # what the record does not have counts as the mean

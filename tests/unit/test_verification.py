@@ -120,9 +120,6 @@ def test_a_cell_that_raises_disagrees(recorded, monkeypatch):
         verification.verify(NAME)
 
 
-# Which cells are drawn.
-
-
 @pytest.fixture
 def many(recorded, monkeypatch):
     """A record of which the cells cost 1 to 8 seconds."""
@@ -153,9 +150,6 @@ def test_cells_that_were_redone_come_last(many):
     assert sorted(drawn(8)) == list(range(8))
 
 
-# What is kept of it.
-
-
 def test_a_manifest_keeps_what_was_redone_when_and_where(recorded, monkeypatch):
     data, before = (recorded / "quick.nc").read_bytes(), records.manifest(NAME)
     monkeypatch.setattr(fingerprint, "of", lambda function: "1" * 16)
@@ -182,9 +176,6 @@ def test_a_shortened_cell_counts_for_what_it_took(many, monkeypatch):
     assert verification.share(many) == pytest.approx((0.5 + 4) / 36)  # the fourth cell is expected to take 4
     manifest["redone"] += [note | {"whole": True, "cells": [7], "seconds": [0.1]}]
     assert verification.share(many) == pytest.approx((8 + 4) / 36)
-
-
-# Within a time.
 
 
 def test_a_budget_goes_where_least_has_been_redone(recorded, monkeypatch):

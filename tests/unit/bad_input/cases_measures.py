@@ -14,10 +14,9 @@ OF_FIELDS = [fields.inverse_participation_ratio, fields.centre, fields.peak_sign
 
 CASES = [
     case(esd.as_matrix, "name=*", name="W", W=X),
-    case(esd.eigenvalues, W=X),
     case(esd.signed_distances, shares=np.array([0.2, 0.5, 0.9])),
     case(esd.best_scale, cdf=LAW.cdf, values=VALUES),
-    case(esd.singular_vectors, W=X),
+    *(case(of, W=X) for of in (esd.eigenvalues, esd.singular_vectors)),
     case(esd.top, W=X, k=1),
     case(marchenko_pastur.MarchenkoPastur, "variance=1e300", h=9, d=6, variance=0.5),
     *(case(function, "values=inf", values=VALUES) for function in (LAW.density, LAW.cdf)),

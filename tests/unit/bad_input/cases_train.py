@@ -6,17 +6,7 @@ from unit.bad_input import given
 from unit.bad_input.given import LINE, RNG, SIGNS, SINGLE, X, Y
 from unit.bad_input.spoil import case
 
-from shallow.train import (
-    accumulated,
-    ensemble,
-    first_layer,
-    flow,
-    minibatch,
-    online,
-    plain,
-    run,
-    univariate,
-)
+from shallow.train import accumulated, ensemble, first_layer, flow, minibatch, online, plain, run, univariate
 
 DEEP = dict(x=np.random.default_rng(0).standard_normal((6, 1, 2, 2)), y=np.array([0, 1, 2, 0, 1, 2]))
 TENSORS = dict(x=torch.tensor(DEEP["x"], dtype=torch.float32), y=torch.tensor(DEEP["y"]))
@@ -28,8 +18,7 @@ COMMITTEES = dict(networks=given.COMMITTEE, processes=(given.RING, given.SHORT),
 ONLINE = online.train(**COMMITTEES, rate=0.1, steps=2, batch=4)
 
 CASES = [
-    case(accumulated.gradient, network=given.tiny(), **TENSORS, micro_batch=4),
-    case(accumulated.loss, network=given.tiny(), **TENSORS, micro_batch=4),
+    *(case(of, network=given.tiny(), **TENSORS, micro_batch=4) for of in (accumulated.gradient, accumulated.loss)),
     case(accumulated.train, **DEEP, network=given.tiny(), step=0.01, steps=2, records=np.array([0, 2]),
          micro_batch=4),
     case(FIT.snapshot, epoch=1),

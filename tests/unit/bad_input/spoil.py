@@ -210,26 +210,16 @@ def belongs(case: Case, how: str, found: Any, plain: Any) -> bool:
     more row, a copy of the first: one more entry, a copy of the first; with a single array, which may have any length,
     any result.
     """
-    pairs = list(zip(numbers(found), numbers(plain)))
-    if how == "longer" and sum(map(is_array, case.arguments.values())) == 1:
+    new, old = numbers(found), numbers(plain)
+    if how == "empty":
+        return (bool(old) and not any(array.size for array in new)) or no_numbers(found) > no_numbers(plain)
+    if how == "stacked":
+        expected = [np.stack([b] * 2) for b in old]
+    elif how == "scalar":
+        expected = [b.flat[0] if b.size else b for b in old]
+    elif sum(map(is_array, case.arguments.values())) == 1:
         return True
-    nothing = bool(numbers(plain)) and all(array.size == 0 for array in numbers(found))
-    if how == "empty" and (nothing or no_numbers(found) > no_numbers(plain)):
-        return True
-
-    def follows(a: np.ndarray, b: np.ndarray) -> bool:
-        match how:
-            case "stacked":
-                expected = np.stack([b] * 2)
-            case "scalar":
-                expected = np.asarray(b.flat[0]) if b.size else b
-            case "longer":
-                expected = np.concatenate([b, b[:1]]) if b.ndim and len(a) != len(b) else last(b)
-            case _:
-                return False
-        return a.shape == expected.shape and np.allclose(a, expected, equal_nan=True)
-
-    def last(b: np.ndarray) -> np.ndarray:
-        return np.concatenate([b, b[..., :1]], axis=-1) if b.ndim else b
-
-    return len(pairs) > 0 and len(numbers(found)) == len(numbers(plain)) and all(follows(a, b) for a, b in pairs)
+    else:
+        axes = [-1 if a.shape[:1] == b.shape[:1] else 0 for a, b in zip(new, old)]
+        expected = [np.append(b, b.take([0], axis), axis) if b.ndim else b for b, axis in zip(old, axes)]
+    return bool(old) and alike(new, expected)

@@ -46,7 +46,6 @@ def test_page_of_claims(decided, folder):
 def test_counts_at_a_glance(decided, folder):
     table, overview = claims.counts_table(folder), claims.overview(folder)
     line = "3 claims, 1 partly, 1 answered, 1 untested"
-    assert repr(table) == f"Toy: {line}\nAll: {line}"
     assert table._repr_html_().count("<td") == 2 * (len(claims.VERDICTS) + 1)
     assert repr(overview) == f"Toy: {line}\n    Toys rise & shine.\nAll: {line}"
     html = overview._repr_html_()

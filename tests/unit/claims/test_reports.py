@@ -51,7 +51,6 @@ def test_a_reader_sees_the_ledger_beside_another_result(decided, monkeypatch):
         ("untested", "x", None, "why a claim is untested is written into toy.yml"),
         ({"a": "accepted"}, "x", None, "part 'a' must be one of"),
         ("partly", "x", "partly", "is for claims with parts"),
-        ("partly", " \n", None, "finding must be one sentence, got an empty text"),
         ("partly", "it rises. It falls", None, "finding must be one sentence"),
     ],
 )
