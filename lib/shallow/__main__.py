@@ -124,6 +124,7 @@ def list_() -> None:
             size = f"{made['cells']:5d} cells {made['seconds']:7.0f} s {made['bytes'] / 1e6:6.2f} MB"
             state = f"{state:9s} {size} {redone:6.1%} by the present code"
         click.echo(f"{name:52s} {state}\n    {recipe.about}")
+    gc.freeze()  # nor are they worth collecting at the end
 
 
 @main.command()

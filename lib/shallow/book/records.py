@@ -13,6 +13,7 @@ import hashlib
 import importlib
 import itertools
 import json
+import math
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -201,7 +202,7 @@ def expected_seconds(name: str, chosen: Sequence[Mapping[str, object]] | None = 
         for value, seconds in zip(axes[axis], times, strict=True)
     }
     return np.array(
-        [mean * np.prod([factors.get((axis, str(x)), 1.0) for axis, x in point.items()]) for point in chosen]
+        [mean * math.prod([factors.get((axis, str(x)), 1.0) for axis, x in point.items()]) for point in chosen]
     )
 
 
