@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from agreement.authors.files import Recording
+from agreement.authors.files import Recording, difference
 from fresh_batches import batches
 from scipy.special import erfinv
 
@@ -24,6 +24,9 @@ XI = (2.0, 1.0)
 
 def outputs(program: Recording) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("key", program.outputs)
+
+
+# Covariances and samples.
 
 
 def latent() -> np.ndarray:
@@ -52,6 +55,40 @@ def law(key: str) -> np.ndarray:
 def test_laws_and_samples_are_those_of_the_program(key):
     """First rows of covariances, samples of several gains from one latent sample, and participation ratios."""
     assert LAWS.difference(key, law(key)) < 1e-10
+
+
+@pytest.mark.parametrize("xi", [2, 1])
+def test_the_latent_covariance_has_no_factor_one_half_and_wraps_around(xi):
+    row, distance = LAWS[f"latent_row_12_{xi}"], np.arange(12)
+    assert difference(np.exp(-(nlgp.ring_distance(12) ** 2) / (2 * xi**2)), row) > 0.2
+    assert difference(np.exp(-((distance / xi) ** 2)), row) > 0.3
+
+
+@pytest.mark.parametrize(("gain", "least"), [(1, 0.3), (3, 0.1)])
+def test_adjusted_samples_have_variance_one_and_do_not_fill_the_interval(gain, least):
+    """`adjust=(-1, 1)` names an interval, and samples between -1 and 1 would be another law; so would the third one."""
+    adjusted, bounded = LAWS[f"sample_{gain}"], Process(40, XI[0], gain, "raw").observed(latent())
+    assert difference(bounded, adjusted) > least and np.abs(bounded).max() <= 1 < np.abs(adjusted).max()
+    assert difference(Process(40, XI[0], gain, "mismatched").observed(latent()), adjusted) > 0.05
+
+
+@pytest.mark.parametrize(("normalisation", "least"), [("unit", 0.1), ("raw", 0.2)])
+def test_samples_that_are_not_adjusted_are_divided_by_the_variance(normalisation, least):
+    """By Z squared: they have neither variance one nor the range of the error function."""
+    assert LAWS.difference("sample_3_unadjusted", Process(40, XI[0], 3.0, normalisation).observed(latent())) > least
+
+
+def test_the_start_is_a_truncated_normal_of_full_variance():
+    """Cut at two standard deviations and rescaled: no weight lies beyond 2.274 of them, some do beyond 2."""
+    W = LAWS["start_40_40"]
+    deviation, cut = (2 / sum(W.shape)) ** 0.5, 2.274
+    ours = committee.start([np.random.default_rng(1)], *W.shape, dtype=np.float64).W
+    assert 2.2 * deviation < np.abs(W).max() < cut * deviation < 1.5 * cut * deviation < np.abs(ours).max()
+    assert W.std() == pytest.approx(deviation, rel=0.04)
+    assert np.abs(SIMULATE["weights"][0]).max() < cut * (2 / 32) ** 0.5 and not SIMULATE["bias"][0].any()
+
+
+# Training on given batches.
 
 
 def trained(name: str, **changes) -> online.Run:
@@ -108,10 +145,14 @@ def test_another_step_is_another_trajectory(name, change, least):
     assert TRAINING.difference(f"{name}_W", trained(name, **change).W[0, 1:]) > least
 
 
+# A whole run of the program.
+
+
 @cache
-def descended(learning_rate: float) -> dict[str, np.ndarray]:
+def descended(learning_rate: float, exchanged: bool = False) -> dict[str, np.ndarray]:
     """ReLU weights and biases at its evaluations, and losses: a plain loop, as the library draws its own batches."""
     x, y = torch.tensor(SIMULATE["x"]), torch.tensor(SIMULATE["y"], dtype=torch.float64)
+    y = 1 - y if exchanged else y
     parameters = [torch.tensor(SIMULATE[key][0], requires_grad=True) for key in ("weights", "bias")]
     found = {"weights": [], "bias": [], "train_loss": []}
     for step in range(len(x) + 1):
@@ -145,3 +186,8 @@ def of_simulate() -> dict[str, np.ndarray]:
 def test_a_run_of_the_program_is_plain_descent_on_what_it_drew(key):
     """Its accuracy is a mean in single precision."""
     assert SIMULATE.difference(key, of_simulate()[key]) < (1e-6 if key == "evaluation_accuracy" else 1e-10)
+
+
+@pytest.mark.parametrize(("arguments", "least"), [((2.5,), 0.5), ((5.0, True), 1.4)], ids=["half", "exchanged"])
+def test_half_the_loss_or_exchanged_labels_are_another_run(arguments, least):
+    assert SIMULATE.difference("weights", descended(*arguments)["weights"]) > least

@@ -3,12 +3,14 @@
 The program belongs to the two authors' earlier paper; of the later one no public code was found.
 """
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 import pytest
-from agreement.authors.files import Recording
+from agreement.authors.files import Recording, difference
 
+from shallow import nets
 from shallow.nets import TwoLayer
 from shallow.train import minibatch
 
@@ -19,6 +21,7 @@ RUNS = {
 PARTS = ("x", "y", "steps", "loss_steps")
 INPUTS = {"one_input": {f"{run}_{part}" for run in RUNS["one_input"] for part in PARTS}, "five_inputs": {"x", "y"}}
 PROGRAM = {name: Recording(f"simplicity_bias_{name}", INPUTS[name]) for name in RUNS}
+ALL_RUNS = [(name, run) for name in RUNS for run in RUNS[name]]
 
 
 def data(name: str, run: str) -> tuple[np.ndarray, np.ndarray]:
@@ -45,9 +48,9 @@ def batch_size(name: str, run: str) -> int:
     return PROGRAM[name].settings[run].get("batch", len(data(name, run)[0]))
 
 
-def trained(name: str, run: str, *, slower: float = 1.0) -> dict[int, TwoLayer]:
-    """Networks by step: at the snapshots and at the losses."""
-    records = np.unique(np.concatenate(steps(name, run)))
+def trained(name: str, run: str, *, slower: float = 1.0, also: Sequence[int] = ()) -> dict[int, TwoLayer]:
+    """Networks by step: at the snapshots, at the losses, and where else they are asked for."""
+    records = np.unique(np.concatenate([*steps(name, run), np.array(also, dtype=np.int64)]))
     rate = PROGRAM[name].settings[run]["learning_rate"] / slower
     options = {"batch": batch_size(name, run), "rng": np.random.default_rng(7), "records": records, "dtype": np.float64}
     found = minibatch.train(*data(name, run), start(name, run), rate=rate, steps=int(records[-1]), **options)
@@ -80,9 +83,32 @@ def test_the_library_computes_what_the_program_computed(name, key):
     assert PROGRAM[name].difference(key, computed(name)[key]) < 1e-10
 
 
-@pytest.mark.parametrize(("name", "run"), [(name, run) for name in RUNS for run in RUNS[name]])
+@pytest.mark.parametrize(("name", "run"), ALL_RUNS)
 def test_half_the_loss_is_another_trajectory(name, run):
-    """The loss is the mean square without 1/2: with it descent takes twice as long."""
+    """The loss is the mean square without 1/2: with it descent takes twice as long, and still lags at the end."""
     networks, (snapshots, _) = trained(name, run, slower=2.0), steps(name, run)
     W = np.stack([networks[step].W for step in snapshots])
     assert PROGRAM[name].difference(f"{run}_W", W) > 0.5
+    if name == "five_inputs":
+        assert difference(W[-1], PROGRAM[name][f"{run}_W"][-1]) > 0.07
+
+
+@pytest.mark.parametrize(("name", "run"), ALL_RUNS)
+def test_the_last_snapshot_is_after_the_last_step(name, run):
+    """The program's own label of it is one less; the weights before that step are others."""
+    last = int(steps(name, run)[0][-1])
+    before = trained(name, run, also=[last - 1])[last - 1]
+    assert difference(before.W, PROGRAM[name][f"{run}_W"][-1]) > 1e-7
+
+
+@pytest.mark.parametrize(
+    ("name", "run", "ratio"), [("one_input", "stewart_dominated", 2**0.5), ("five_inputs", "sgd_dominated", 1.0)]
+)
+def test_dominated_weights_fill_a_cube(name, run, ratio):
+    """Output weights are the half-width, times the root of two with biases.  The later document has a smaller ball."""
+    network, scale = start(name, run), PROGRAM[name].settings[run]["init_scale"]
+    half = scale / network.width**0.5
+    assert difference(np.abs(network.v), np.full(network.width, ratio * half)) < 1e-15
+    assert 0.98 * half < np.abs(network.W).max() < half < 1.3 * half < np.linalg.norm(network.W, axis=1).max()
+    ball = nets.dominated(np.random.default_rng(0), network.width, network.W.shape[1], scale)
+    assert np.linalg.norm(ball.W, axis=1).max() < 0.02 * half

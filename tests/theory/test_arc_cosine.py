@@ -1,7 +1,8 @@
-"""The tangent kernel of a wide deep network is the arc-cosine recursion, in the mean or in the limit."""
+"""What the tangent kernel of a deep network has to be: a Gram matrix, and the arc-cosine recursion when it is wide."""
 
 import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 
 from experiments.cyclic_labels import wide_kernels
 from shallow.kernels import arc_cosine, layered
@@ -27,9 +28,24 @@ def points(n, d):
     return stream("arc-cosine", "points", n, d).normal(size=(n, d))
 
 
+def rotation(d):
+    return scipy_stats.ortho_group.rvs(d, random_state=stream("arc-cosine", "rotation", d))
+
+
 def z_scores(kernels, expected):
     kernels = np.asarray(kernels)
     return (kernels.mean(axis=0) - expected) / (kernels.std(axis=0) / np.sqrt(len(kernels)))
+
+
+@pytest.mark.parametrize("output", layered.OUTPUTS)
+def test_kernel_is_positive_semidefinite_as_is_every_layer(output):
+    network, x = draw(stream("arc-cosine", "psd"), 4, 3, 10), points(60, 4)
+    layers = [layered.ntk(*network, x, output=output, trainable=[layer]) for layer in range(1, 5)]
+    for kernel in (*layers, sum(layers)):
+        values = np.linalg.eigvalsh(kernel)
+        assert values[0] >= -1e-13 * values[-1]
+    values = np.linalg.eigvalsh(sum(layers) - 2 * layers[1])  # no sum of kernels
+    assert values[0] < -1e-3 * values[-1]
 
 
 def test_moments_are_those_of_samples_and_of_the_closed_form_for_one_input():
@@ -65,15 +81,50 @@ def test_wide_deep_networks_have_the_mean_of_the_recursion(depth):
         assert np.abs(z_scores(kernels, arc_cosine.ntk(x, depth=wrong, width=300))).max() > 8
 
 
-def widest(x):
-    """Kernels of 16 networks with one hidden layer of 20,000 uniform neurons, which differ by a per cent."""
-    rng = stream("arc-cosine", "widest", "uniform", x.shape[1])
-    return np.array([layered.ntk(*draw(rng, x.shape[1], 1, 20_000, "uniform"), x) for _ in range(16)])
+def widest(x, law):
+    """Kernels of 16 networks with one hidden layer of 20,000 neurons, which differ by a per cent."""
+    rng = stream("arc-cosine", "widest", law, x.shape[1])
+    return np.array([layered.ntk(*draw(rng, x.shape[1], 1, 20_000, law), x) for _ in range(16)])
 
 
 def test_uniform_weights_have_the_same_limit_for_many_inputs_only():
     """The first layer's pre-activations are sums of d + 1 uniform terms; the limit for one input is known."""
     few, many = np.linspace(-1, 1, 5)[:, None], points(5, 50)
-    close, off = (z_scores(widest(x), arc_cosine.ntk(x, depth=1, width=20_000)) for x in (many, few))
+    close, off = (z_scores(widest(x, "uniform"), arc_cosine.ntk(x, depth=1, width=20_000)) for x in (many, few))
     assert np.abs(close).max() < 4.5 < 8 < np.abs(off).max()
-    assert np.abs(z_scores(widest(few) - 1, wide_kernels.uniform(few[:, 0]).at(20_000))).max() < 4.5
+    assert np.abs(z_scores(widest(few, "uniform") - 1, wide_kernels.uniform(few[:, 0]).at(20_000))).max() < 4.5
+
+
+def test_uniform_weights_are_invariant_under_flips_and_permutations_but_not_under_rotations():
+    """A cube is no ball: with two inputs a turn by 45 degrees moves the kernel of the widest networks."""
+    x, turn = np.array([[9.0, 0.5], [0.4, -9.0], [5.0, 4.0]]), np.array([[1, -1], [1, 1]]) / 2**0.5
+    for law, moved in (("uniform", True), ("normal", False)):
+        plain, turned, flipped, swapped = (
+            widest(points, law) for points in (x, x @ turn.T, x * [-1, 1], x[:, ::-1].copy())
+        )
+        assert np.abs(z_scores(plain - flipped, 0)).max() < 4.5
+        assert np.abs(z_scores(plain - swapped, 0)).max() < 4.5
+        assert (np.abs(z_scores(plain - turned, 0)).max() > 8) == moved
+
+
+def test_infinite_width_is_invariant_under_orthogonal_maps_of_both_points_alone():
+    x, z, U = points(6, 5), points(7, 5)[:7], rotation(5)
+    flip = np.diag([-1.0, 1, 1, 1, 1])
+    for depth in (1, 3):
+        kernel = arc_cosine.ntk(x, z, depth=depth, width=10**6)
+        for Q in (U, flip, -np.eye(5)):
+            assert arc_cosine.ntk(x @ Q.T, z @ Q.T, depth=depth, width=10**6) == pytest.approx(kernel, rel=1e-9)
+            of_one = arc_cosine.ntk(x @ Q.T, z, depth=depth, width=10**6)
+            assert np.linalg.norm(of_one - kernel) > 0.02 * np.linalg.norm(kernel)
+
+
+def test_finite_width_is_invariant_in_law_alone():
+    """One network is not invariant; the mean over networks is, and the mean of squares, for normal weights."""
+    x, U, rng = points(4, 2), rotation(2), stream("arc-cosine", "law")
+    networks = [draw(rng, 2, 2, 12) for _ in range(300)]
+    pairs = ((x, x), (x @ U.T, x @ U.T), (x, x * [-1, 1]))
+    plain, rotated, flipped = (np.array([layered.ntk(*network, *pair) for network in networks]) for pair in pairs)
+    assert np.linalg.norm(plain[0] - rotated[0]) > 0.01 * np.linalg.norm(plain[0])
+    assert np.abs(z_scores(plain - rotated, 0)).max() < 4.5
+    assert np.abs(z_scores(plain**2 - rotated**2, 0)).max() < 4.5
+    assert np.abs(z_scores(plain - flipped, 0)).max() > 8  # one of the two points alone

@@ -5,7 +5,12 @@ import pytest
 from scipy.linalg import expm
 
 from experiments.simplicity_bias import early_alignment, phases
+from shallow import nets
+from shallow.data import teachers
 from shallow.stats import stream
+from shallow.train import flow
+
+LORENTZ = np.diag([1.0, 1.0, 1.0, -1.0])
 
 
 def generator(D):
@@ -13,6 +18,23 @@ def generator(D):
     K = np.zeros((4, 4))
     K[:3, 3] = K[3, :3] = D
     return K
+
+
+def moved(seed=0, neurons=5):
+    """States of neurons with one pattern before and after four changing vectors D, and the whole matrix."""
+    rng = stream("boost", seed)
+    Z = rng.standard_normal((neurons, 4))
+    B = np.eye(4)
+    for _ in range(4):
+        B = expm(generator(rng.standard_normal(3)) * rng.uniform(0, 1)) @ B
+    return Z, Z @ B.T, B
+
+
+def test_products_of_neurons_with_one_pattern_are_conserved():
+    before, after, B = moved()
+    np.testing.assert_allclose(before @ LORENTZ @ before.T, after @ LORENTZ @ after.T, atol=1e-9)
+    np.testing.assert_allclose(B.T @ LORENTZ @ B, LORENTZ, atol=1e-9)
+    assert np.abs(before @ before.T - after @ after.T).max() > 1  # the twin: the Euclidean products are not
 
 
 @pytest.mark.parametrize(("rate", "holds"), [(1.0, True), (2.0, False)])
@@ -65,3 +87,15 @@ def test_certified_samples_keep_their_cones_and_converge():
 def test_the_inequality_holds_in_the_cone_and_fails_outside():
     found = phases.gradient_domination(2, 100, whiten=True, points=100)
     assert (found.near >= 1 - 1e-9).all() and (found.path >= 1 - 1e-9).all() and (found.outside == 1).all()
+
+
+def test_one_step_by_the_matrix_of_the_pattern():
+    """A single neuron: z -> T z with eigenvalues 1 + eta |D|, 1 - eta |D| and 1."""
+    rng = stream("one step")
+    x, y = teachers.gaussian(rng, teachers.first_axis(3), 20)
+    network = nets.small(rng, 1, 3, 1e-3)
+    after = flow.train(x, y, network, step=0.1, steps=1).network
+    D = ((x @ network.W[0] > 0) * (y - network.forward(x))) @ x / 20
+    T = np.eye(4) + 0.1 * generator(D)
+    np.testing.assert_allclose(np.append(after.W[0], after.v[0]), T @ np.append(network.W[0], network.v[0]), rtol=1e-12)
+    np.testing.assert_allclose(np.linalg.eigvalsh(T), 1 + 0.1 * np.linalg.norm(D) * np.array([-1, 0, 0, 1]), atol=1e-14)
