@@ -15,7 +15,7 @@ import xarray as xr
 from experiments.cyclic_labels import ensembles, heatmaps
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from shallow import checks, nets, stats
-from shallow.book.recipes import releases_gil
+from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.train import plain, univariate
 
@@ -146,3 +146,14 @@ def frozen(n: int, seed: int, *, step: float = 0.01, epochs: int = EPOCHS, furth
 
 def _equal(first: nets.TwoLayer, second: nets.TwoLayer) -> bool:
     return all(np.array_equal(getattr(first, name), getattr(second, name)) for name in ("W", "b", "v"))
+
+
+RECORDS: dict[str, Recipe] = {
+    "sources": Recipe(
+        source,
+        {"n": [10, 20, 30, 50, 80, 120, 160, 200], "repetition": list(range(5)), "varied": list(VARIED)},
+        {"models": 10, "step": 0.01, "base": 2},
+        "Ten models that differ in initialisation, in data or in both",
+        replicates="repetition",
+    ),
+}

@@ -9,7 +9,7 @@ from scipy.ndimage import median_filter
 from experiments.cyclic_labels import loss_curves
 from experiments.cyclic_labels.loss_curves import EPOCHS
 from shallow import nets
-from shallow.book.recipes import releases_gil
+from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.kernels import empirical
 
@@ -175,3 +175,39 @@ def refined(seed: int, design: str, refinement: int, *, n: int = 50, width: int 
     data = cyclic.sample(n, base=7, seed=seed, design=design)
     values, _ = empirical.eigenbasis(empirical.ntk(nets.default(data.rng, width), data.x))
     return found.assign(stability=step * values[0])
+
+
+RECORDS: dict[str, Recipe] = {
+    "small_steps": Recipe(
+        refined,
+        {
+            "refinement": [1, 3, 10, 30],
+            "design": ["iid", "strat", "poor(5,1)", "two_rightmost"],
+            "seed": list(range(50, 100)),
+        },
+        {},
+        "Bumps of the test loss as the step is cut finer and finer at equal training time",
+    ),
+    "penalty_strengths": Recipe(
+        outcome,
+        {
+            "agop": [1e-12, 0.0001, 0.001, 0.01, 0.1],
+            "design": ["iid", "two_rightmost"],
+            "step": [0.001, 0.01],
+            "seed": list(range(50)),
+        },
+        {},
+        "Bumps and ends of runs with a gradient penalty of five strengths",
+    ),
+    "one_layer": Recipe(
+        one_layer,
+        {
+            "train": ["output", "hidden"],
+            "step": [0.001, 0.01],
+            "design": ["poor(5,1)", "strat"],
+            "seed": list(range(50)),
+        },
+        {},
+        "Test loss and bumps when the output weights or the hidden layer alone are trained",
+    ),
+}

@@ -10,7 +10,7 @@ from experiments.cyclic_labels import bumps
 from experiments.cyclic_labels.bumps import recovery
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID, RATES, by_cluster, hinge, start
 from shallow import nets, stats
-from shallow.book.recipes import releases_gil
+from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.nets import TwoLayer
 from shallow.train import plain, univariate
@@ -142,3 +142,19 @@ def noisy(
         "true_share": ("epoch", [gradient_shares(record, test)[0] for record in run.values]),
     }
     return xr.Dataset(data, {"epoch": run.steps})
+
+
+RECORDS: dict[str, Recipe] = {
+    "imbalance": Recipe(
+        imbalance,
+        {"points": [1, 2, 3, 5, 8], "step": [0.001, 0.01], "train": ["output", "all"], "seed": list(range(20))},
+        {},
+        "A poor cluster on a fixed random embedding and in the full network, 20,000 and 200,000 epochs",
+    ),
+    "noise_coordinates": Recipe(
+        noisy,
+        {"inputs": [2, 5, 10], "design": ["poor(5,4)", "strat"], "seed": list(range(10))},
+        {"n": 200, "width": 512, "step": 0.001, "epochs": 20_000},
+        "Cyclic labels of one coordinate among noise coordinates: share of the gradient outer product",
+    ),
+}

@@ -17,7 +17,7 @@ from scipy.stats import rankdata
 
 from experiments.cyclic_labels import ensembles
 from shallow import checks, stats
-from shallow.book.recipes import releases_gil
+from shallow.book.recipes import Recipe, releases_gil
 
 #: Thirteen of the 191 sample sizes, for what is run in the page.
 SIZES = (10, 20, 30, 40, 50, 60, 80, 100, 120, 140, 160, 180, 200)
@@ -270,3 +270,66 @@ def _partial(r: np.ndarray, a: int, b: int, given: list[int]) -> float:
     """Partial correlation of a and b given others, from the inverse of their correlation matrix."""
     precision = np.linalg.inv(r[np.ix_([a, b, *given], [a, b, *given])])
     return float(-precision[0, 1] / np.sqrt(precision[0, 0] * precision[1, 1]))
+
+
+ALL_SIZES = list(range(10, 201))
+#: The report draws ten models; four times as many make the intervals half as wide.
+HEATMAP = dict(step=0.01, width=512, models=40, epochs=20_000, every=500)
+RECORDS: dict[str, Recipe] = {
+    "heatmap_three_periods": Recipe(
+        heatmap,
+        {"base": [0, 1], "n": ALL_SIZES},
+        HEATMAP,
+        "Figures 1 and 2: three periods, default initialisation",
+        replicates="base",
+    ),
+    "heatmap_three_periods_models": Recipe(
+        models,
+        {"n": ALL_SIZES},
+        HEATMAP | {"models": 10},
+        "Figures 1 and 2: the first ten models one by one, at every record",
+    ),
+    "heatmap_four_periods": Recipe(
+        heatmap,
+        {"base": [0, 1], "n": ALL_SIZES},
+        HEATMAP | {"periods": 4},
+        "Figures 3 and 4: four periods",
+        replicates="base",
+    ),
+    "heatmap_antisymmetric": Recipe(
+        heatmap,
+        {"base": [0, 1], "n": ALL_SIZES},
+        HEATMAP | {"antisymmetric": True},
+        "Figures 5 and 6: antisymmetric initialisation, three periods",
+        replicates="base",
+    ),
+    "heatmap_antisymmetric_four_periods": Recipe(
+        heatmap,
+        {"base": [0], "n": ALL_SIZES},
+        HEATMAP | {"antisymmetric": True, "periods": 4},
+        "Figures 5 and 6: antisymmetric initialisation, four periods",
+    ),
+    "heatmap_near_zero": Recipe(
+        heatmap,
+        {"base": [0], "n": ALL_SIZES},
+        HEATMAP | {"alpha": 0.1},
+        "Section 4, step 4: default initialisation times 0.1",
+    ),
+    "heatmap_nearer_zero": Recipe(
+        heatmap,
+        {"base": [0], "n": list(SIZES)},
+        HEATMAP | {"alpha": 0.01},
+        "Section 4, step 4: default initialisation times 0.01, on 13 sizes",
+    ),
+    "growth_settings": Recipe(
+        heatmap,
+        {
+            "step": [0.001, 0.003, 0.01],
+            "width": [128, 512],
+            "initial": ["default", "normal"],
+            "n": [10, 20, 30, 50, 80, 120, 160, 200],
+        },
+        {"models": 40, "epochs": 20_000, "every": 20_000},
+        "Growth of the variance with the sample size over steps, widths and initialisations",
+    ),
+}

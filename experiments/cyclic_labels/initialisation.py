@@ -14,9 +14,10 @@ import xarray as xr
 from scipy.special import expit
 
 from experiments.cyclic_labels import ensembles, heatmaps
+from experiments.cyclic_labels.heatmaps import SIZES
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID, start
 from shallow import checks, nets, stats
-from shallow.book.recipes import releases_gil
+from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.kernels import empirical
 from shallow.nets import TwoLayer
@@ -232,3 +233,25 @@ def split_null(plain: xr.Dataset, *, name: str, splits: int = 1000) -> dict[str,
     return {
         name: np.log(one / other).mean(axis=-1) for name, (one, other) in (("variance", variances), ("error", errors))
     }
+
+
+RECORDS: dict[str, Recipe] = {
+    "antisymmetric_forty_models": Recipe(
+        compared,
+        {"network": list(NETWORKS), "n": list(SIZES)},
+        {"models": 40, "epochs": 20_000, "every": 500},
+        "Antisymmetric against plain, twice as wide, and matched in scale and step, 40 models each",
+    ),
+    "kernel_from_near_zero": Recipe(
+        kernel_change,
+        {"alpha": [1.0, 0.1], "width": [128, 512, 8192], "step": [0.001, 0.01], "seed": list(range(10))},
+        {"n": 50, "epochs": 20_000},
+        "Change of the tangent kernel from default and near-zero initialisation",
+    ),
+    "passage": Recipe(
+        passage,
+        {"alpha": [1, 0.5, 0.25, 0.1, 0.03, 0.01], "step": [0.001, 0.01], "seed": list(range(20))},
+        {},
+        "How long training takes to get going from small initial parameters",
+    ),
+}

@@ -7,8 +7,9 @@ import xarray as xr
 
 from experiments.cyclic_labels import modes
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
+from experiments.cyclic_labels.modes import MODE_STEPS
 from shallow import nets, stats
-from shallow.book.recipes import releases_gil
+from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.kernels import empirical
 from shallow.nets import TwoLayer
@@ -119,3 +120,19 @@ def disturbed(
     options = dict(step=step, epochs=epochs, records=epochs, grid=GRID)
     ends = [univariate.train(sample.x, sample.y, net, **options).predictions[-1] for net in (network, copy)]
     return xr.Dataset({"difference": ((), np.abs(ends[0] - ends[1]).max())})
+
+
+RECORDS: dict[str, Recipe] = {
+    "kernel_regime": Recipe(
+        regime,
+        {"width": [128, 512, 8192], "step": MODE_STEPS, "seed": list(range(10))},
+        {},
+        "The kernel after 20,000 epochs against the kernel at initialisation",
+    ),
+    "sensitivity": Recipe(
+        sensitivity,
+        {"width": [128, 512, 8192], "step": [0.001 * 4.0**k for k in range(-3, 4)], "seed": list(range(10))},
+        {},
+        "Oscillation of the projections, and the effect of one label or one point, by width and step",
+    ),
+}

@@ -11,9 +11,10 @@ import xarray as xr
 from scipy.stats import rankdata
 
 from experiments.cyclic_labels import ensembles, heatmaps
+from experiments.cyclic_labels.heatmaps import SIZES
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from shallow import checks, nets, stats
-from shallow.book.recipes import releases_gil
+from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.kernels import empirical
 from shallow.train import univariate
@@ -189,3 +190,38 @@ def equal_budget(n: int, base: int, form: str, **options) -> xr.Dataset:
     full = ensembles.ensemble(n, base=base, step=step, epochs=epochs, every=epochs, **options).isel(epoch=-1)
     packed = heatmaps.pack(full.gram.values)
     return xr.Dataset({"gram": ("pair", packed), "train_loss": full.train_loss.drop_vars("epoch")})
+
+
+RECORDS: dict[str, Recipe] = {
+    "equal_budget": Recipe(
+        equal_budget,
+        {"form": ["sum", "0.5/n", "0.1/n"], "base": [0, 1], "n": list(SIZES)},
+        {"models": 40},
+        "Variance at equal step x n x epochs for three steps",
+        replicates="base",
+    ),
+    "three_steps": Recipe(
+        ensemble,
+        {"form": list(STEPS), "base": [0, 1], "n": list(SIZES)},
+        {},
+        "Ten models one by one on 13 sizes: the sum, and two steps proportional to 1/n",
+        replicates="base",
+    ),
+    "sum_or_mean": Recipe(
+        reduced,
+        {
+            "form": list(FORMS),
+            "width": [128, 512],
+            "n": [10, 20, 50, 80, 120, 160, 200, 400],
+            "seed": list(range(20)),
+        },
+        {},
+        "Error, stability and surviving neurons of the sum and of two forms of the mean",
+    ),
+    "active_terms": Recipe(
+        active_terms,
+        {"step": [0.01, 0.001], "n": [50, 100, 200], "seed": list(range(50))},
+        {},
+        "Active hinge terms and those near a label boundary, at three epochs",
+    ),
+}

@@ -11,7 +11,7 @@ from scipy.ndimage import uniform_filter1d
 
 from experiments.cyclic_labels import bumps
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID, by_cluster, hinge, start
-from shallow.book.recipes import releases_gil
+from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.nets import TwoLayer
 from shallow.train import univariate
@@ -205,3 +205,13 @@ def energies(seed: int, *, design: str, agop: float) -> xr.Dataset:
     names = ("energy_grid", "energy_points")
     shares = [at_events(runs[design], found, name).reindex(seed=[seed]).isel(seed=0, drop=True) for name in names]
     return xr.Dataset(dict(zip(names, shares, strict=True))).transpose("moment", "cluster")
+
+
+RECORDS: dict[str, Recipe] = {
+    "penalty_slopes": Recipe(
+        energies,
+        {"design": ["poor(5,1)", "two_rightmost", "strat"], "seed": list(range(50))},
+        {"agop": 0.001},
+        "Where the squared slope lives at the moments of a bump, with the gradient penalty",
+    ),
+}

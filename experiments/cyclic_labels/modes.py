@@ -13,7 +13,7 @@ from scipy.ndimage import uniform_filter1d
 
 from experiments.cyclic_labels.loss_curves import EPOCHS
 from shallow import checks, nets, stats
-from shallow.book.recipes import releases_gil
+from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.kernels import empirical
 from shallow.train import univariate
@@ -270,3 +270,20 @@ def figure_9(tracks: xr.Dataset) -> dict[str, np.ndarray]:
         "all settle": (five.late_rms < root / 10).all("mode").values,
         "last": np.where(unique, quiet.argmax(axis=1) + 1, 0),
     }
+
+
+MODE_STEPS, MODE_DESIGNS = [0.0001, 0.001, 0.01], ["iid", "strat", "two_rightmost"]
+RECORDS: dict[str, Recipe] = {
+    "modes": Recipe(
+        summary,
+        {"width": [128, 512], "step": MODE_STEPS, "design": MODE_DESIGNS, "seed": list(range(50))},
+        {},
+        "Projections of the output gradient on the eigenvectors of the kernel at initialisation",
+    ),
+    "modes_wide": Recipe(
+        summary,
+        {"step": MODE_STEPS, "design": MODE_DESIGNS, "seed": list(range(10))},
+        {"width": 8192},
+        "The same at width 8192",
+    ),
+}

@@ -12,7 +12,7 @@ import xarray as xr
 from experiments.cyclic_labels import bumps, loss_curves, oracle
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from shallow import nets, stats
-from shallow.book.recipes import releases_gil
+from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.nets import TwoLayer
 from shallow.train import univariate
@@ -239,3 +239,24 @@ def little(effect: dict[str, stats.Interval]) -> dict[str, bool]:
         "dynamics": dynamics.contains(0) and dynamics.inside(-0.2, 0.2),
         "function": effect["function"].inside(0.8, 1.25),
     }
+
+
+RECORDS: dict[str, Recipe] = {
+    "penalty_after_zero": Recipe(
+        after_zero,
+        {"step": [0.001, 0.01], "agop": [0.0, 0.001, 0.01, 0.1], "seed": list(range(50))},
+        {"n": 50, "width": 512, "epochs": 50_000},
+        "Test loss after the first zero of the training hinge, with and without the gradient penalty",
+    ),
+    "weight_decay": Recipe(
+        decayed,
+        {
+            "design": ["poor(5,1)", "iid"],
+            "step": [0.001, 0.01],
+            "decay": [0.0, 1e-4, 1e-3, 1e-2],
+            "seed": list(range(50)),
+        },
+        {},
+        "Bumps and final losses with weight decay",
+    ),
+}

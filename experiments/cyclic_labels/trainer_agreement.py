@@ -8,6 +8,7 @@ import xarray as xr
 from experiments.cyclic_labels import oracle
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from shallow import nets
+from shallow.book.recipes import Agreement, Recipe
 from shallow.data import cyclic
 from shallow.nets import TwoLayer
 from shallow.train import plain, univariate
@@ -65,3 +66,14 @@ def path(n: int, width: int, step: float, *, seed: int = 0, epochs: int = EPOCHS
     wanted = slow.forward(GRID)
     difference = np.abs(univariate.evaluate(fast, GRID)[0] - wanted).max() / np.abs(wanted).max()
     return xr.Dataset({"difference": ((), difference)})
+
+
+RECORDS: dict[str, Recipe] = {
+    "agreement": Recipe(
+        path,
+        {"n": [20, 50], "width": [128, 512], "step": [0.01, 0.001]},
+        {"seed": 0, "epochs": 20_000},
+        "The fast trainer against automatic differentiation over 20,000 epochs",
+        agreement=Agreement(elsewhere=0.1),  # rounding errors, all of the size of 1e-13
+    ),
+}

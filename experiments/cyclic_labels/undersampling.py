@@ -11,7 +11,7 @@ from scipy.stats import chisquare, poisson
 
 from experiments.cyclic_labels import bumps, loss_curves
 from shallow import checks, stats
-from shallow.book.recipes import releases_gil
+from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 
 POOR = ("poor(5,3)", "poor(5,1)", "poor(2,1)", "two_rightmost")
@@ -243,3 +243,43 @@ def given_size(smallest: np.ndarray, rise: np.ndarray, n: np.ndarray, *, name: s
 def _partial(a: np.ndarray, b: np.ndarray, given: np.ndarray) -> float:
     ab, ac, bc = (stats.rank_correlation(*pair) for pair in ((a, b), (a, given), (b, given)))
     return (ab - ac * bc) / np.sqrt((1 - ac**2) * (1 - bc**2))
+
+
+RECORDS: dict[str, Recipe] = {
+    "ablations": Recipe(
+        ablation,
+        {"variant": list(ABLATIONS), "points": list(POINTS), "seed": list(range(50))},
+        {},
+        "Dose and response: points in one cluster, one factor changed at a time",
+    ),
+    "ablations_stratified": Recipe(
+        ablation,
+        {"variant": list(ABLATIONS), "seed": list(range(50))},
+        {"points": None},
+        "The same factors without a poor cluster",
+    ),
+    "independent_outcomes": Recipe(
+        iid,
+        {"n": [20, 50, 100], "seed": list(range(50))},
+        {},
+        "Bumps and smallest counts in independent data",
+    ),
+    "fixed_features": Recipe(
+        result,
+        {"design": ["poor(5,1)", "strat"], "seed": list(range(50))},
+        {"train": "output", "epochs": 200_000},
+        "Output weights alone, ten times the epochs",
+    ),
+    "spikes": Recipe(
+        spiky,
+        {"design": ["strat", "equi", "iid"], "step": [0.0003, 0.001, 0.003, 0.01], "seed": list(range(50))},
+        {},
+        "Spikes of the test loss at four steps, records every 20 epochs",
+    ),
+    "designs_long_step": Recipe(
+        bumps.outcome,
+        {"design": list(DESIGNS), "seed": list(range(50))},
+        {"step": 0.01},
+        "Bumps and ends of the runs of seven designs at the step 0.01",
+    ),
+}
