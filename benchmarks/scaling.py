@@ -161,7 +161,7 @@ CURVES = (
         passes, powers(10, 15),
     ),
     Curve(
-        "simplicity_bias", "geometry.extremal.circle", POINT, r"n \log n", lambda n: n * np.log(n),
+        "simplicity_bias", "extremal.circle", POINT, r"n \log n", lambda n: n * np.log(n),
         circle, powers(8, 18),
     ),
     Curve(
@@ -185,7 +185,7 @@ CURVES = (
         samples, powers(4, 15),
     ),
     Curve(
-        "localization", "receptive.gaussian_flow.velocity", ("n", "pixels"), "K n^2 + K^2 n",
+        "localization", "gaussian_flow.velocity", ("n", "pixels"), "K n^2 + K^2 n",
         lambda n: PIXELS * n**2 + PIXELS**2 * n, velocity, tuple(PIXELS * k // 2 for k in powers(0, 6)),
     ),
 )  # fmt: skip
