@@ -44,9 +44,9 @@ def slow(runs: xr.Dataset, *, rise: float = RISE, window: int = WINDOW) -> xr.Da
     Returns:
         Dataset over `seed` with `rise` (largest rise of the running median of 11 records, 100 epochs apart, above its
         running minimum, epochs >= 500), `low` and `peak` (epochs), and the flags `bump` (rise > 0.05), `diverging` (a
-        bump at whose peak the training loss is not above that at the low), `recovers` (a diverging bump after which the
-        smoothed test loss falls back to its value at the low), and `cluster` (where the loss rises most from low to
-        peak).  A run that is not finite has no bump.
+        bump at whose peak the training loss, smoothed alike, is not above that at the low), `recovers` (a diverging bump
+        after which the smoothed test loss falls back to its value at the low), and `cluster` (where the loss rises most
+        from low to peak).  A run that is not finite has no bump.
 
     Raises:
         ValueError: when records are missing at some multiple of 100 epochs.
@@ -57,6 +57,7 @@ def slow(runs: xr.Dataset, *, rise: float = RISE, window: int = WINDOW) -> xr.Da
         raise ValueError(f"runs must have a record every {INTERVAL} epochs up to {START} or more, got epochs {given}")
     smoothed = every.assign(
         test_loss=(("seed", "epoch"), smooth(every.test_loss.values, window)),
+        train_loss=(("seed", "epoch"), smooth(every.train_loss.values, window)),
         cluster_loss=(("seed", "epoch", "cluster"), smooth(every.cluster_loss.values, window)),
     )
     late = _from_start(smoothed)
