@@ -28,6 +28,24 @@ class Interval:
         checks.shape(("n",), draws=draws)
         return cls(float(estimate), *map(float, percentiles(draws, skip_nan=skip_nan)))
 
+    @classmethod
+    def of_correlation(cls, estimate: float, draws: np.ndarray) -> Interval:
+        r"""A correlation r with $\tanh(\operatorname{artanh} r \pm 1.96\, s)$, s the spread of artanh over draws (n,).
+
+        Resampling with replacement repeats rows and so weakens a rank correlation: percentiles of such draws can leave
+        their estimate out, this interval (Fisher's) cannot.  Draws that are NaN are left out.
+        """
+        checks.shape(("n",), draws=draws)
+        one = np.nextafter(1, 0)  # artanh(1) is infinite
+        spread = np.nanstd(np.arctanh(np.clip(draws, -one, one)), ddof=1)
+        centre = np.arctanh(np.clip(estimate, -one, one))
+        low, high = np.tanh(centre + scipy_stats.norm.ppf([0.025, 0.975]) * spread)
+        return cls(float(estimate), float(low), float(high))
+
+    def exceeds(self, value: float) -> bool | None:
+        """Whether the quantity exceeds value: None if the interval contains value, and does not say."""
+        return None if self.contains(value) else self.low > value
+
     def above(self, value: float) -> bool:
         """Whether the whole interval lies above value."""
         return bool(self.low > value)

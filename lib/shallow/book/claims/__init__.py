@@ -10,11 +10,12 @@ The rows live in book/claims/*.yml, one file per chapter.  In builds and tests a
 LedgerMismatch, so that prose, cell and ledger cannot disagree; a reader who changes a parameter sees both.
 """
 
-from shallow.book.claims.ledger import Ledger, LedgerMismatch, combine, decide, lettered
+from shallow.book.claims.ledger import Ledger, LedgerMismatch, decide, lettered
+from shallow.book.claims.outcome import Outcome, all_of, any_of, combine, verdict
 from shallow.book.claims.pages import counts_table, found, overview, table
 from shallow.book.claims.rows import RANKS, VERDICTS, Document, LedgerError, Row, documents, everything
 
 __all__ = [
-    "RANKS", "VERDICTS", "Document", "Ledger", "LedgerError", "LedgerMismatch", "Row", "combine", "counts_table",
-    "decide", "documents", "everything", "found", "lettered", "overview", "table",
+    "RANKS", "VERDICTS", "Document", "Ledger", "LedgerError", "LedgerMismatch", "Outcome", "Row", "all_of", "any_of",
+    "combine", "counts_table", "decide", "documents", "everything", "found", "lettered", "overview", "table", "verdict",
 ]  # fmt: skip

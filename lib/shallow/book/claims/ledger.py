@@ -13,8 +13,9 @@ import numpy as np
 from shallow.book import paths, session
 from shallow.book.claims import display, update
 from shallow.book.claims.display import Display, Report
+from shallow.book.claims.outcome import combine
 from shallow.book.claims.rounding import settled
-from shallow.book.claims.rows import VERDICTS, Row, check_parts, documents, one_sentence, read
+from shallow.book.claims.rows import VERDICTS, Row, documents, one_sentence, read
 
 
 class LedgerMismatch(Exception):
@@ -43,18 +44,6 @@ def lettered(flags: Mapping[str, bool]) -> dict[str, str]:
     """The verdicts of lettered criteria of which each either holds or does not."""
     plain = {letter: np.asarray(holds).item() for letter, holds in flags.items()}
     return {letter: decide(reproduced=holds, contradicted=not holds) for letter, holds in plain.items()}
-
-
-def combine(parts: Mapping[str, str]) -> str:
-    """The verdict of a claim from those of its parts: theirs if they agree, else partly.
-
-    Contradicted parts beside parts that are all undecided leave nothing of the claim: contradicted.
-    """
-    check_parts(parts)
-    verdicts = set(parts.values())
-    if len(verdicts) == 1:
-        return verdicts.pop()
-    return "contradicted" if verdicts == {"contradicted", "undecided"} else "partly"
 
 
 class Ledger:
