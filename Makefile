@@ -61,7 +61,7 @@ book: $(ENV) $(VENDOR)  ## execute the chapters and render _build/html
 	@key=$$($(BIN)/python tools/fingerprint.py $(SOURCES)); \
 	if [ "$$key" != "$$(cat _build/executed 2>/dev/null || true)" ]; then \
 	  rm -rf _build/.jupyter_cache _build/.doctrees; mkdir -p _build; echo $$key > _build/executed; fi
-	@$(BIN)/python tools/execute.py _build/.jupyter_cache $$(grep -l "^kernelspec:" book/*.md)
+	@$(BIN)/python tools/execute.py _build/.jupyter_cache $$(grep -ls "^kernelspec:" book/*.md book/*/*.md)
 	@$(BIN)/jupyter-book build . -W --keep-going || { rm -rf _build/.doctrees; exit 1; }
 
 test: $(ENV)  ## run all tests, every chapter included, if anything has changed since they were last green
@@ -76,7 +76,7 @@ test: $(ENV)  ## run all tests, every chapter included, if anything has changed 
 coverage: $(ENV)  ## the unit, agreement and theory tests alone, and which lines of lib/ they run
 	@$(COVERAGE)
 
-lab: .venv/.lab  ## open the chapters as notebooks in JupyterLab
+lab: .venv/.lab $(VENDOR)  ## open the chapters as notebooks in JupyterLab
 	@JUPYTER_CONFIG_PATH="$$PWD/.jupyter" $(BIN)/jupyter lab --notebook-dir="$$PWD" \
 	  --LabApp.default_url=/lab/tree/book/index.md $(ARGS)
 
@@ -89,7 +89,7 @@ verify: $(ENV)  ## recompute a cell of every recorded run and compare; MINUTES=6
 bench: .venv/.bench  ## time all methods and sizes, and recording with workers, on an idle machine: book/speed.md
 	@$(BIN)/python -m benchmarks
 
-references: $(ENV)  ## execute the chapters (CHAPTERS="book/x.md ...") and rewrite what the tests expect of them
+references: $(ENV)  ## execute the chapters (CHAPTERS="book/x.md book/x/y.md ...") and rewrite what the tests expect of them
 	@$(BIN)/python tests/references.py $(CHAPTERS)
 
 browser: $(ENV)  ## test the built pages in Chromium

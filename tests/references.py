@@ -1,9 +1,9 @@
 """What the chapters are expected to print, and how a chapter is joined with it.
 
-The chapters, `book/*.md`, are the source.  Their outputs live in `tests/reference/*.ipynb`: code cells only,
-without pictures and widgets, with fixed ids, so that a change of a number is readable in review.
+The pages, `book/*.md` and `book/*/*.md`, are the source.  Their outputs live in `tests/reference/`, by the same names:
+code cells only, without pictures and widgets, with fixed ids, so that a change of a number is readable in review.
 
-    python tests/references.py [book/chapter.md ...]
+    python tests/references.py [book/chapter.md book/chapter/page.md ...]
 
 executes chapters and rewrites their references and, with them, the verdicts in `book/claims/` (the environment
 variable SHALLOW_LEDGER=update tells the ledger to accept what it measures), then the pages that show all verdicts.
@@ -21,7 +21,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from ruamel.yaml import YAML
 
-from shallow.book.claims import rounding
+from shallow.book.claims import rounding, rows
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -35,13 +35,19 @@ class StaleReference(Exception):
 
 def chapters(folder: Path = BOOK) -> list[Path]:
     """The notebooks among the pages of `folder`: Markdown files whose header names a kernel, in name order."""
-    return [path for path in sorted(folder.glob("*.md")) if is_notebook(path)]
+    return list(filter(is_notebook, rows.pages(folder)))
 
 
 def pages() -> list[str]:
-    """All pages of the table of contents, without suffix, the root first."""
+    """All pages of the table of contents, without suffix, the root first, each chapter before its sections."""
     contents = YAML(typ="safe").load(ROOT / "_toc.yml")
-    return [contents["root"], *(page["file"] for part in contents["parts"] for page in part["chapters"])]
+    chapters = [page for part in contents["parts"] for page in part["chapters"]]
+    return [contents["root"], *(one["file"] for page in chapters for one in (page, *page.get("sections", [])))]
+
+
+def name_of(page: Path) -> str:
+    """A page below the folder `book`, without suffix: `chapter`, or `chapter/page`."""
+    return page.stem if page.parent.name == BOOK.name else f"{page.parent.name}/{page.stem}"
 
 
 def is_notebook(path: Path) -> bool:
@@ -96,7 +102,7 @@ def settled(outputs: list[NotebookNode], expected: list[NotebookNode]) -> list[N
 
 def reference_of(chapter: Path, folder: Path = REFERENCE) -> Path:
     """Where the expected outputs of a chapter are kept."""
-    return folder / f"{chapter.stem}.ipynb"
+    return folder / f"{name_of(chapter)}.ipynb"
 
 
 def execute(chapter: Path, *, update_ledger: bool = False) -> NotebookNode:
@@ -131,7 +137,7 @@ def merge(chapter: Path, folder: Path = REFERENCE) -> NotebookNode:
     """
     notebook, stored = jupytext.read(chapter), reference_of(chapter, folder)
     notebook.cells = code_cells(notebook)
-    advice = f"run `make references CHAPTERS={chapter.parent.name}/{chapter.name}` and review the difference"
+    advice = f"run `make references CHAPTERS={BOOK.name}/{name_of(chapter)}.md` and review the difference"
     if not stored.exists():
         raise StaleReference(f"{chapter.name} has no expected outputs: {advice}")
     expected = nbformat.read(stored, as_version=4).cells
@@ -154,24 +160,25 @@ def ledger() -> list[bytes]:
 
 
 def has_ledger(chapter: Path) -> bool:
-    """Whether a page decides claims; the others show what was decided."""
-    return (chapter.parent / "claims" / f"{chapter.stem}.yml").exists()
+    """Whether a page may decide claims: papers in front of a folder of pages and all others show what was decided."""
+    name, _, page = name_of(chapter).partition("/")
+    return page != "index" and (chapter.parents[bool(page)] / "claims" / f"{name}.yml").exists()
 
 
 def main(names: list[str]) -> None:
     """Execute the named chapters, or all, then the pages without a ledger; rewrite their references."""
-    REFERENCE.mkdir(exist_ok=True)
     deciding = [page for page in chapters() if has_ledger(page)]
     showing = [page for page in chapters() if not has_ledger(page)]
-    chosen = [Path(name).resolve() for name in names] or deciding
+    chosen = sorted([Path(name).resolve() for name in names] or deciding, key=has_ledger, reverse=True)
     for chapter in dict.fromkeys([*chosen, *showing]):
-        print(f"{chapter.name} ...", flush=True)
+        print(f"{name_of(chapter)} ...", flush=True)
         before = ledger()
         reference = execute(chapter, update_ledger=True)
         if ledger() != before:  # the card at the chapter's head has counted the old verdicts
             reference = execute(chapter)
+        reference_of(chapter).parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(reference, reference_of(chapter))
-        print(f"{chapter.name}: {len(reference.cells)} cells -> {reference_of(chapter).relative_to(ROOT)}")
+        print(f"{name_of(chapter)}: {len(reference.cells)} cells -> {reference_of(chapter).relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -1,31 +1,35 @@
-"""Execute the chapters that are not yet in Jupyter Book's cache, as many at a time as there are cores.
+"""Execute the pages that are not yet in Jupyter Book's cache, as many at a time as there are cores, the longest first.
 
-    python tools/execute.py CACHE CHAPTER.md ...
+    python tools/execute.py CACHE PAGE.md ...
 
-Jupyter Book executes one chapter after the other, and a chapter keeps one core and a bit busy.  It takes from its cache
-what it finds there; a chapter that fails here is executed again by the build, which reports the error.
+Jupyter Book executes one page after the other, and a page keeps one core and a bit busy.  It takes from its cache what
+it finds there; a page that fails here is executed again by the build, which reports the error.
 """
 
 import os
 import sys
+from multiprocessing import Pool
 from pathlib import Path
 
 from jupyter_cache import get_cache
 from jupyter_cache.executors import load_executor
+from jupyter_cache.executors.basic import ExecutionWorkerLocalMProc, ProcessData
 
 TIMEOUT = 600  # seconds for a cell, as in _config.yml
 MYST = {"name": "myst_nb_md", "type": "plugin"}
 
 
-def main(folder: str, chapters: list[str]) -> None:
-    """Put the chapters with their outputs into the cache in `folder`."""
+def main(folder: str, pages: list[str]) -> None:
+    """Put the pages with their outputs into the cache in `folder`."""
     os.environ["SHALLOW_STRICT"] = "1"
     cache = get_cache(folder)
-    staged = [cache.add_nb_to_project(str(Path(chapter).resolve()), read_data=MYST) for chapter in chapters]
-    found = load_executor("local-parallel", cache).run_and_cache(
-        filter_pks=[record.pk for record in staged], timeout=TIMEOUT
-    )
-    print(f"Executed {len(found.succeeded)} of {len(found.all())} chapters in parallel")
+    staged = [cache.add_nb_to_project(str(Path(page).resolve()), read_data=MYST).pk for page in pages]
+    due = load_executor("local-parallel", cache).get_records(None, staged, clear_tracebacks=True)
+    due.sort(key=lambda record: Path(record.uri).stat().st_size, reverse=True)
+    tasks = [ProcessData(record.pk, record.uri, cache, TIMEOUT, False) for record in due]
+    with Pool() as pool:  # one task at a time: the executor of jupyter-cache hands them out in bunches
+        done = pool.map(ExecutionWorkerLocalMProc(), tasks, chunksize=1)
+    print(f"Executed {[status for status, _ in done].count(0)} of {len(done)} pages in parallel")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Install the pages' third-party scripts from npm into book/_static/vendor.
 
 `package.json` pins each package by version and by the SHA-512 of its archive, says which files the pages need, and pins
-the one that they load by its SHA-384.  Only those two archives are fetched (`npm pack`), not what the packages depend
-on.  Without npm the folder receives small scripts that load the same files from a CDN, where a browser checks them
-against the same SHA-384: the pages then work, but not offline.
+the one that they load by its SHA-384.  Only those archives are fetched (`npm pack`), not what the packages depend on.
+Without npm the folder receives small scripts that load the same files from a CDN, where a browser checks them against
+the same SHA-384: the pages then work, but not offline.
 """
 
 import base64
@@ -26,6 +26,14 @@ if ("{entry}" === "embed.js") window.__jupyter_widgets_assets_path__ = "{base}";
 document.head.append(Object.assign(document.createElement("script"), {{
   src: "{base}{entry}",
   integrity: "{integrity}",
+  crossOrigin: "anonymous",
+}}));
+"""
+STYLE_LOADER = """\
+document.head.append(Object.assign(document.createElement("link"), {{
+  rel: "stylesheet",
+  href: "{base}{style}",
+  integrity: "{style_integrity}",
   crossOrigin: "anonymous",
 }}));
 """
@@ -75,11 +83,14 @@ def install(name: str, version: str, want: dict[str, str], target: Path) -> int:
 
 
 def load_from_cdn(name: str, version: str, want: dict[str, str], target: Path) -> None:
-    """Write a script into `target` that loads the package's own from a CDN."""
+    """Write a script into `target` that loads the package's own, and its style sheet if it has one, from a CDN."""
     target.mkdir(parents=True, exist_ok=True)
-    loader = LOADER.format(
-        base=f"{CDN}/{name}@{version}/{want['strip']}", entry=want["entry"], integrity=want["entry_integrity"]
-    )
+    base = f"{CDN}/{name}@{version}/{want['strip']}"
+    loader = LOADER.format(base=base, entry=want["entry"], integrity=want["entry_integrity"])
+    if "style" in want:
+        # The pages ask for the style sheet by its name as well.
+        (target / want["style"]).write_text(f"/* {want['entry']} loads {name}'s own. */\n", encoding="utf-8")
+        loader = STYLE_LOADER.format(base=base, **want) + loader
     (target / want["entry"]).write_text(loader, encoding="utf-8")
 
 
@@ -90,7 +101,7 @@ def main() -> int:
     VENDOR.mkdir(parents=True)
     npm = shutil.which("npm")
     if npm is None:
-        print("npm is not installed: the pages will load MathJax and the widget manager from a CDN.")
+        print("npm is not installed: the pages will load these packages' scripts from a CDN.")
     for name, want in package["vendor"].items():
         version, target = package["dependencies"][name], VENDOR / want.get("into", "")
         if npm is None:

@@ -49,12 +49,12 @@ def measure(gram: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return spread, 1 - equal / variance
 
 
-def amplitudes(gram: xr.DataArray, *, name: str) -> Amplitudes:
+def amplitudes(gram: xr.DataArray, *, name: str, resamples: int = stats.RESAMPLES) -> Amplitudes:
     """The measures at one epoch, median over n; gram (n, model, twin)."""
     values = gram.transpose("n", "model", "twin").values
     uniform = np.full((1, *values.shape[:2]), 1 / values.shape[-1])
     estimates = [np.median(m) for m in measure(values, uniform)]
-    weight = heatmaps.weights(len(values), values.shape[-1], name=name)
+    weight = heatmaps.weights(len(values), values.shape[-1], name=name, resamples=resamples)
     with np.errstate(invalid="ignore"):  # a resample of one model alone has no variance
         draws = [np.nanmedian(m, axis=1) for m in measure(values, weight)]
     return Amplitudes(*(stats.Interval.from_draws(e, d, skip_nan=True) for e, d in zip(estimates, draws, strict=True)))

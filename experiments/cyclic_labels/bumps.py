@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import xarray as xr
-from scipy.ndimage import median_filter
+from scipy.ndimage import median_filter, percentile_filter
 
 from experiments.cyclic_labels import loss_curves
 from experiments.cyclic_labels.loss_curves import EPOCHS
@@ -44,9 +46,9 @@ def slow(runs: xr.Dataset, *, rise: float = RISE, window: int = WINDOW) -> xr.Da
     Returns:
         Dataset over `seed` with `rise` (largest rise of the running median of 11 records, 100 epochs apart, above its
         running minimum, epochs >= 500), `low` and `peak` (epochs), and the flags `bump` (rise > 0.05), `diverging` (a
-        bump at whose peak the training loss, smoothed alike, is not above that at the low), `recovers` (a diverging bump
-        after which the smoothed test loss falls back to its value at the low), and `cluster` (where the loss rises most
-        from low to peak).  A run that is not finite has no bump.
+        bump at whose peak the training loss, smoothed alike, is not above that at the low), `recovers` (a diverging
+        bump after which the smoothed test loss falls back to its value at the low), and `cluster` (where the loss rises
+        most from low to peak).  A run that is not finite has no bump.
 
     Raises:
         ValueError: when records are missing at some multiple of 100 epochs.
@@ -96,10 +98,51 @@ def spikes(runs: xr.Dataset) -> xr.Dataset:
     return xr.Dataset({k: ("seed", v) for k, v in data.items()}, {"seed": runs.seed})
 
 
+def calm(trained: xr.Dataset) -> xr.Dataset:
+    """The runs with every loss replaced by its running 10th percentile over 11 records (stacked along `seed`).
+
+    A jump leaves no trace in this lower envelope even where jumps are dense and the running median follows them.
+    """
+
+    def envelope(values: xr.DataArray) -> np.ndarray:
+        size = (1, WINDOW) + (1,) * (values.ndim - 2)
+        return percentile_filter(values.transpose("seed", "epoch", ...).values, 10, size=size, mode="nearest")
+
+    names = ("test_loss", "train_loss", "cluster_loss")
+    return trained.assign({name: (trained[name].dims, envelope(trained[name])) for name in names})
+
+
 def choose(bumps: xr.Dataset) -> int | None:
     """The run to draw: the lowest seed with a diverging slow bump that recovers; None if there is none."""
     seeds = bumps.seed.values[bumps.recovers.values]
     return int(seeds.min()) if len(seeds) else None
+
+
+def choose_clearest(bumps: xr.Dataset) -> int | None:
+    """The run to draw beside a faint one: of those that :func:`choose` looks at, the one whose test loss rises most."""
+    found = bumps.isel(seed=np.flatnonzero(bumps.recovers))
+    return int(found.seed[found.rise.values.argmax()]) if found.sizes["seed"] else None
+
+
+def is_smooth(trained: xr.Dataset) -> bool:
+    """Whether one :func:`loss_curves.run` is a smooth odd curve, a bump and nothing else.
+
+    That is: a diverging slow bump that recovers, which is still a diverging one when jumps are removed (:func:`calm`),
+    and at no record from epoch 500 on is the test loss, or the mean training loss, more than 0.2 above its lowest value
+    so far.
+    """
+    run, n = trained.expand_dims(seed=[0]), int(trained["count"].sum())
+    jumps = [spikes(run), spikes(run.assign(test_loss=run.train_loss / n))]
+    bump = bool(slow(run).recovers.item() and slow(calm(run)).diverging.item())
+    return bump and not any(found.spike.item() for found in jumps)
+
+
+def choose_smooth(seeds: Iterable[int] = range(50), **options) -> int | None:
+    """The run to draw for the smooth curve of Section 2.3: the first of the seeds that :func:`is_smooth`, or None.
+
+    options: those of :func:`loss_curves.run`.  Runs are trained until one is found.
+    """
+    return next((seed for seed in seeds if is_smooth(loss_curves.run(seed, **options))), None)
 
 
 def as_scalars(trained: xr.Dataset) -> xr.Dataset:
@@ -148,7 +191,7 @@ def outcome(seed: int, *, design: str, step: float, agop: float = 0.0) -> xr.Dat
 
 @releases_gil
 def one_layer(seed: int, *, design: str, step: float, train: str) -> xr.Dataset:
-    """A run of n = 50 points at width 512 of which one layer is trained, "output" or "hidden".
+    """A run of n = 50 points at width 512 of which all is trained ("all"), or one layer ("output" or "hidden").
 
     Returns diverging and recovers of :func:`slow`, and test_loss over `epoch` (every 100).
     """
@@ -203,12 +246,12 @@ RECORDS: dict[str, Recipe] = {
     "one_layer": Recipe(
         one_layer,
         {
-            "train": ["output", "hidden"],
+            "train": ["all", "output", "hidden"],
             "step": [0.001, 0.01],
             "design": ["poor(5,1)", "strat"],
             "seed": list(range(50)),
         },
         {},
-        "Test loss and bumps when the output weights or the hidden layer alone are trained",
+        "Test loss and bumps when all parameters, the output weights or the hidden layer alone are trained",
     ),
 }

@@ -13,16 +13,20 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 from joblib import Parallel, cpu_count, delayed
+from matplotlib.axes import Axes
 from scipy.stats import rankdata
 
 from experiments.cyclic_labels import ensembles
 from shallow import checks, stats
+from shallow.book import figures
 from shallow.book.recipes import Recipe, releases_gil
 
 #: Thirteen of the 191 sample sizes, for what is run in the page.
 SIZES = (10, 20, 30, 40, 50, 60, 80, 100, 120, 140, 160, 180, 200)
 AFTER = 500  # the link between loss and variance is judged on the records after this epoch
+TEN = 10  # models of the document, whose sums its figures show
 _THINNING = 10  # grid points between those on which the robust variance is resampled
+_RESAMPLES = 500  # of all models at all sizes: enough for the spread of a correlation or of a ratio
 
 
 @releases_gil
@@ -42,6 +46,18 @@ def models(n: int, **options) -> xr.Dataset:
     """The same ensemble with every model kept: gram (epoch, pair), train_loss and test_loss (epoch, model)."""
     full = ensembles.ensemble(n, **options)
     return full[["train_loss", "test_loss"]].assign(gram=(("epoch", "pair"), pack(full.gram.values)))
+
+
+@releases_gil
+def ends(n: int, *, models: int, **options) -> xr.Dataset:
+    """Variances of a large ensemble at the last epoch alone.
+
+    Returns robust with robust_band (bound), as in :func:`heatmap`, and variance (group): V of each ten models.
+    """
+    f = ensembles.functions(n, models=models, **options).f.values[-1]
+    groups = f.reshape(-1, TEN, f.shape[-1])
+    data = {"robust": ((), ensembles.robust_variance(f)), "variance": ("group", groups.var(axis=1).mean(axis=-1))}
+    return xr.Dataset(data | {"robust_band": ("bound", _robust_band(f[:, ::_THINNING], n))})
 
 
 def summary(full: xr.Dataset) -> xr.Dataset:
@@ -162,11 +178,35 @@ def over_epochs(values: xr.DataArray) -> Trend:
 
 
 def over_sizes(column: xr.Dataset, *, name: str) -> stats.Interval:
-    """rho(V(n, T), n) with a bootstrap over models, from the packed gram (n, pair) of a heatmap."""
-    gram, n = unpack(column.gram.transpose("n", "pair").values), column.n.values
-    draws, _ = weighted(gram, weights(len(n), gram.shape[-1], name=name))
-    rho = [stats.rank_correlation(draw, n) for draw in draws]
-    return stats.Interval.from_draws(stats.rank_correlation(ensembles.variance(gram), n), rho, skip_nan=True)
+    """rho(V(n, T), n) with a bootstrap over models, from the packed gram (n, pair) of a heatmap, n ascending."""
+    gram = unpack(column.gram.transpose("n", "pair").values)
+    draws, _ = weighted(gram, weights(*gram.shape[:2], name=name, resamples=_RESAMPLES))
+    return rank_interval(ensembles.variance(gram), draws)
+
+
+def over_sizes_robust(robust: xr.DataArray, band: xr.DataArray, *, name: str) -> stats.Interval:
+    """rho(R(n), n) of a robust variance R (n), n ascending, whose intervals over models are band (n, bound).
+
+    R is redrawn log-normally with the width of these intervals.
+    """
+    low, high = band.transpose("bound", "n").values
+    noise = stats.stream("robust trend", name).standard_normal((_RESAMPLES, len(low)))
+    return rank_interval(robust.values, robust.values * np.exp(noise * np.log(high / low) / (2 * 1.96)))
+
+
+def rank_interval(values: np.ndarray, draws: np.ndarray) -> stats.Interval:
+    """Rank correlation of values (k,) with their index, and its interval from draws (resamples, k) of them."""
+    return stats.Interval.of_correlation(rank_trend(np.asarray(values)), rank_trend(draws), np.shape(values)[-1])
+
+
+def rank_trend(series: np.ndarray) -> np.ndarray:
+    """Spearman correlation of each row of (..., R) with its index, average ranks for ties; 0 for a constant row."""
+    if series.shape[-1] < 2:
+        return np.zeros(series.shape[:-1])
+    ranks = rankdata(series, axis=-1) - (series.shape[-1] + 1) / 2
+    time = np.arange(series.shape[-1]) - (series.shape[-1] - 1) / 2
+    norm = np.sqrt((ranks**2).sum(axis=-1) * (time**2).sum())
+    return np.divide(ranks @ time, norm, out=np.zeros(norm.shape), where=norm > 0)
 
 
 def growth(heatmaps: xr.Dataset, *, name: str) -> dict[int, Growth]:
@@ -216,7 +256,8 @@ def log_ratios(
     estimates, draws = [], []
     for part, key in zip(xr.align(first, second), (name, name if paired else f"{name}/second"), strict=True):
         error = part.final_error.transpose("n", "model").values
-        weight = np.concatenate([np.full((1, *error.shape), 1 / error.shape[1]), weights(*error.shape, name=key)])
+        drawn = weights(*error.shape, name=key, resamples=_RESAMPLES)
+        weight = np.concatenate([np.full((1, *error.shape), 1 / error.shape[1]), drawn])
         gram = unpack(part.gram.transpose("n", "pair").values)
         values = np.log(weighted(gram, weight)[0] if of == "variance" else (weight * error).sum(axis=-1))
         estimates.append(values[0])
@@ -230,7 +271,7 @@ def ratio(first: xr.Dataset, second: xr.Dataset, **options) -> stats.Interval:
     return stats.Interval.from_draws(np.exp(estimates.mean()), np.exp(draws.mean(axis=1)), skip_nan=True)
 
 
-def linked(record: xr.Dataset, *, name: str, resamples: int = stats.RESAMPLES) -> dict[tuple[str, str], stats.Interval]:
+def linked(record: xr.Dataset, *, name: str, resamples: int = 200) -> dict[tuple[str, str], stats.Interval]:
     """Rank correlation of V with the summed losses over the points (n, t) after epoch 500, plain and partial.
 
     Args:
@@ -253,7 +294,7 @@ def linked(record: xr.Dataset, *, name: str, resamples: int = stats.RESAMPLES) -
     calls = (delayed(_partial_correlations)(gram, losses, row, cells) for row in rows)
     found = np.array(Parallel(n_jobs=cpu_count(), prefer="threads", batch_size=50)(calls))
     keys = [(loss, given) for loss in losses for given in ("", "n", "epoch", "n, epoch")]
-    return {key: stats.Interval.from_draws(c[0], c[1:], skip_nan=True) for key, c in zip(keys, found.T, strict=True)}
+    return {key: stats.Interval.of_correlation(c[0], c[1:], n.size) for key, c in zip(keys, found.T, strict=True)}
 
 
 def _partial_correlations(gram: np.ndarray, losses: dict, weight: np.ndarray, cells: np.ndarray) -> list[float]:
@@ -270,6 +311,46 @@ def _partial(r: np.ndarray, a: int, b: int, given: list[int]) -> float:
     """Partial correlation of a and b given others, from the inverse of their correlation matrix."""
     precision = np.linalg.inv(r[np.ix_([a, b, *given], [a, b, *given])])
     return float(-precision[0, 1] / np.sqrt(precision[0, 0] * precision[1, 1]))
+
+
+def draw_variance(ax: Axes, record: xr.Dataset, *, low: float | None = None, high: float | None = None) -> None:
+    """Variance of a heatmap record (its first set) over n and epoch, on the document's scale: 10 V, colours by log."""
+    draw(ax, TEN * _first(record.variance), "$10\\,V$", low=low, high=high)
+
+
+def draw_loss(ax: Axes, record: xr.Dataset, which: str, *, low: float | None = None, high: float | None = None) -> None:
+    """Loss of a heatmap record (its first set) over n and epoch as a sum over ten models, colours by log.
+
+    Args:
+        which: "train", the hinge summed over the n training points, with white dots at the epoch at which half of the
+            models of a size have come to zero; or "test", the mean hinge on the grid.
+    """
+    checks.one_of(("train", "test"), which=which)
+    label = {"train": "summed hinge, 10 models", "test": "mean hinge, 10 models"}[which]
+    draw(ax, _first(on_ten(record, f"{which}_loss")), label, low=low, high=high)
+    if which == "train":
+        half = _first(record.zero_epoch).fillna(np.inf).median("model") / 1000
+        ax.plot(half.n, half.where(half < np.inf), "w.", ms=4, markeredgecolor="k", markeredgewidth=0.3)
+
+
+def on_ten(record: xr.Dataset, loss: str) -> xr.DataArray:
+    """A loss as the document sums it: ten times the mean over the models, however many there are."""
+    return TEN / record.sizes["model"] * record[loss]
+
+
+def draw(
+    ax: Axes, values: xr.DataArray, label: str, *, log: bool = True, low: float | None = None, high: float | None = None
+) -> None:
+    """Values (n, epoch) as a heatmap; colours by log begin at the second percentile of those after epoch 0."""
+    values = values.transpose("epoch", "n")
+    if log and low is None:
+        low = float(values.where((values > 0) & (values.epoch > 0)).quantile(0.02))
+    figures.heatmap(ax, values, values.n, values.epoch / 1000, label, log=log, low=low, high=high)
+    ax.set(xlabel="sample size $n$", ylabel="epoch (thousands)")
+
+
+def _first(values: xr.DataArray) -> xr.DataArray:
+    return values.isel(base=0) if "base" in values.dims else values
 
 
 ALL_SIZES = list(range(10, 201))
@@ -331,5 +412,16 @@ RECORDS: dict[str, Recipe] = {
         },
         {"models": 40, "epochs": 20_000, "every": 20_000},
         "Growth of the variance with the sample size over steps, widths and initialisations",
+    ),
+    "growth_of_many_models": Recipe(
+        ends,
+        {
+            "step": [0.001, 0.003, 0.01],
+            "width": [128, 512],
+            "initial": ["default", "normal"],
+            "n": [10, 20, 30, 50, 80, 120, 160, 200],
+        },
+        {"models": 160, "epochs": 20_000, "every": 20_000},
+        "The same settings with 160 models: the robust variance, and V of sixteen times ten models",
     ),
 }

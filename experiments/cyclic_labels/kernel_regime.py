@@ -1,11 +1,11 @@
-"""How far training is from the kernel at initialisation, and how it answers to small changes of the data."""
+"""How far training goes from the kernel at initialisation, and how it answers to small changes of the data."""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray as xr
 
-from experiments.cyclic_labels import modes
+from experiments.cyclic_labels import kernel_spectra, modes
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from experiments.cyclic_labels.modes import MODE_STEPS
 from shallow import nets, stats
@@ -134,5 +134,22 @@ RECORDS: dict[str, Recipe] = {
         {"width": [128, 512, 8192], "step": [0.001 * 4.0**k for k in range(-3, 4)], "seed": list(range(10))},
         {},
         "Oscillation of the projections, and the effect of one label or one point, by width and step",
+    ),
+    "spectra": Recipe(
+        kernel_spectra.dominance,
+        {
+            "initial": ["default", "normal"],
+            "width": [32, 128, 512, 2048, 8192],
+            "n": [20, 50, 100, 200],
+            "seed": list(range(50)),
+        },
+        {},
+        "Shares of the eigenvalues in the trace of the kernel at initialisation",
+    ),
+    "early_signal": Recipe(
+        kernel_spectra.early,
+        {"width": [128, 512, 8192], "design": ["iid", "strat"], "seed": list(range(20))},
+        {},
+        "Kernel, labels and output gradient by mode at epochs 0 and 100",
     ),
 }

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 import xarray as xr
+from matplotlib.axes import Axes
 
 from experiments.cyclic_labels import modes, oracle
 from experiments.cyclic_labels.loss_curves import INITIALISATIONS
-from shallow import nets, stats
+from shallow import nets
+from shallow.book import figures
 from shallow.book.recipes import releases_gil
 from shallow.data import cyclic
 from shallow.kernels import empirical
@@ -51,6 +53,32 @@ def first_share(spectrum: xr.Dataset) -> xr.DataArray:
 def gap(spectrum: xr.Dataset) -> xr.DataArray:
     """The first eigenvalue over the second."""
     return spectrum.eigenvalues.isel(rank=0) / spectrum.eigenvalues.isel(rank=1)
+
+
+@releases_gil
+def dominance(seed: int, *, width: int, n: int, initial: str = "default") -> xr.Dataset:
+    """How far the first modes dominate the kernel at initialisation, on i.i.d. inputs.
+
+    Returns share over `mode` (1..8), the share of each eigenvalue in the trace, and enough, the smallest number of
+    modes that hold 95% of it.
+    """
+    values = spectrum(seed, width=width, n=n, initial=initial).eigenvalues.values
+    shares = (values / values.sum())[: modes.MODES]
+    return xr.Dataset({"share": ("mode", shares), "enough": empirical.modes_for(values)}, {"mode": modes.NUMBERS})
+
+
+def draw_spectrum(ax: Axes, width: int = 512, seed: int = 0, n: int = 50) -> None:
+    """The eigenvalues of one kernel at initialisation, largest first, on a logarithmic scale; five of them filled.
+
+    Eigenvalues below 1e-12 of the largest are rounding errors and left out.
+    """
+    values = spectrum(seed, width=width, n=n).eigenvalues.values
+    rank = np.arange(1, n + 1)[values > 1e-12 * values[0]]
+    ax.semilogy(rank[5:], values[rank[5:] - 1], "o", ms=4, mfc="white", color=figures.COLOURS["live"])
+    ax.semilogy(rank[:5], values[:5], "o", ms=5, color=figures.COLOURS["live"], label="the five plotted modes")
+    for k, share in enumerate(np.cumsum(values)[:2] / values.sum(), start=1):
+        ax.annotate(f"  $E({k})$ = {share:.3f}", (k, values[k - 1]), va="center", fontsize="small")
+    ax.set(xlabel="rank $i$", ylabel=r"eigenvalue $\lambda_i$", xlim=(0, n + 1))
 
 
 def affine_share(x: np.ndarray, vectors: np.ndarray) -> np.ndarray:
@@ -118,24 +146,3 @@ def gradient_errors(epochs: int, seed: int, *, n: int = 50, width: int = 512, st
         "update": np.sqrt(squared),
         "residual": np.linalg.norm(f - data.y),
     })  # fmt: skip
-
-
-def early_alignment(group: xr.Dataset, name: str) -> dict[str, object]:
-    """How far the modes of :func:`early` runs over `seed` are simple, and the signal lies in the first two.
-
-    Returns order (mean rank correlation of mode number and sign changes), affine (mean squared norms of the first two
-    modes in the span of 1 and x), labels (mean share of the labels in the first two), and for each epoch the pair
-    (interval of the share of |g|^2 in the first two, mean share in a pair of the modes 3 to 8).
-    """
-    shares = {epoch: group.share.sel(epoch=epoch) for epoch in group.epoch.values}
-    return {
-        "order": np.mean([stats.rank_correlation(modes.NUMBERS, row) for row in group.changes.values]),
-        "affine": group.affine.values[:, :2].mean(axis=0),
-        "labels": float(group.labels.values[:, :2].sum(axis=1).mean()),
-    } | {
-        int(epoch): (
-            stats.bootstrap(share.values[:, :2].sum(axis=1), name=f"early {name} {epoch}"),
-            float(share.values[:, 2:8].sum(axis=1).mean() / 3),
-        )
-        for epoch, share in shares.items()
-    }  # fmt: skip

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from scipy.stats import rankdata
 
 from experiments.cyclic_labels import ensembles, heatmaps
-from experiments.cyclic_labels.heatmaps import SIZES
+from experiments.cyclic_labels.heatmaps import SIZES, rank_trend
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from shallow import checks, nets, stats
 from shallow.book.recipes import Recipe, releases_gil
@@ -58,6 +57,17 @@ def reduced(
 def _alive(network: nets.TwoLayer, x: np.ndarray) -> int:
     """Number of neurons active on some point of the ascending x: the two ends decide, since w x + b is monotone."""
     return int((x[[0, -1]] * network.W + network.b[:, None] > 0).any(axis=1).sum())
+
+
+@releases_gil
+def survivors(n: int, seed: int, form: str, *, width: int = 512, base: int = 0, epochs: int = 100) -> xr.Dataset:
+    """Share of the neurons active on a training point at the start that still are, at every epoch: alive (epoch)."""
+    sample = cyclic.sample(n, base=base, seed=seed)
+    network = nets.default(sample.rng, width)
+    options = dict(step=FORMS[form](n), epochs=epochs, records=1, keep_parameters=True)
+    run = univariate.train(sample.x, sample.y, network, **options)
+    alive = [_alive(nets.TwoLayer(*parameters), sample.x) for parameters in run.parameters]
+    return xr.Dataset({"alive": ("epoch", np.array(alive) / alive[0])}, {"epoch": run.epochs})
 
 
 def instability(epochs: np.ndarray, loss: np.ndarray, n: int) -> float:
@@ -139,17 +149,7 @@ def trend_over_epochs(ensemble: xr.Dataset, *, name: str, before_zero: bool = Fa
     moving = np.where(frozen.any(axis=1) & before_zero, frozen.argmax(axis=1), len(ensemble.epoch))
     rho = np.stack([rank_trend(V[:, i, :count]) for i, count in enumerate(moving)])
     medians = np.median(rho, axis=0)
-    return stats.Interval.from_draws(medians[0], medians[1:])
-
-
-def rank_trend(series: np.ndarray) -> np.ndarray:
-    """Spearman correlation of each row of (..., R) with its index, average ranks for ties; 0 for a constant row."""
-    if series.shape[-1] < 2:
-        return np.zeros(series.shape[:-1])
-    ranks = rankdata(series, axis=-1) - (series.shape[-1] + 1) / 2
-    time = np.arange(series.shape[-1]) - (series.shape[-1] - 1) / 2
-    norm = np.sqrt((ranks**2).sum(axis=-1) * (time**2).sum())
-    return np.divide(ranks @ time, norm, out=np.zeros(norm.shape), where=norm > 0)
+    return stats.Interval.of_correlation(medians[0], medians[1:], gram.shape[1])
 
 
 def trend_over_sizes(gram: xr.DataArray, *, name: str) -> stats.Interval:
@@ -157,8 +157,17 @@ def trend_over_sizes(gram: xr.DataArray, *, name: str) -> stats.Interval:
     values = gram.transpose("n", "model", "twin").values
     weight = heatmaps.weights(len(values), values.shape[-1], name=name)
     weight = np.concatenate([np.full_like(weight[:1], 1 / values.shape[-1]), weight])
-    rho = rank_trend(heatmaps.weighted(values, weight)[0])
-    return stats.Interval.from_draws(rho[0], rho[1:])
+    V = heatmaps.weighted(values, weight)[0]
+    return heatmaps.rank_interval(V[0], V[1:])
+
+
+def trend_of_runs(values: xr.DataArray, *, name: str, resamples: int = 500) -> stats.Interval:
+    """Rank correlation of values (n, seed) with n over all runs; the bootstrap draws runs at every n."""
+    runs = values.transpose("n", "seed").values
+    n = np.repeat(values.n.values, runs.shape[1])
+    drawn = stats.stream("runs", name).integers(0, runs.shape[1], (resamples, *runs.shape))
+    draws = [stats.rank_correlation(np.take_along_axis(runs, each, axis=1).ravel(), n) for each in drawn]
+    return stats.Interval.of_correlation(stats.rank_correlation(runs.ravel(), n), np.array(draws), n.size)
 
 
 def at_equal_loss(ensemble: xr.Dataset, level: float) -> xr.DataArray:
@@ -205,6 +214,13 @@ RECORDS: dict[str, Recipe] = {
         {"form": list(STEPS), "base": [0, 1], "n": list(SIZES)},
         {},
         "Ten models one by one on 13 sizes: the sum, and two steps proportional to 1/n",
+        replicates="base",
+    ),
+    "normalised_steps": Recipe(
+        heatmaps.heatmap,
+        {"step_times_n": [0.5, 0.1], "base": [0, 1], "n": list(SIZES)},
+        {"width": 512, "models": 40, "epochs": EPOCHS, "every": 500},
+        "Forty models on 13 sizes with steps proportional to 1/n",
         replicates="base",
     ),
     "sum_or_mean": Recipe(

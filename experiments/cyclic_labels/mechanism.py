@@ -37,11 +37,10 @@ def anatomy(
 
     Returns a Dataset over three sets of records:
 
-    - `epoch` (every 100): train_loss, test_loss, cluster_loss (cluster); border_slope (boundary), the slope of f
-    across the
-      grid cell of a label boundary; kinks and kink_weight (boundary), the neurons with their kink within a quarter of a
-      cluster width of the boundary, plain and weighted by |v w|, and cluster_kink_weight (cluster); energy_grid and
-      energy_points (cluster), the share of the sum of f'^2 on the grid and on the training points;
+    - `epoch` (every 100): train_loss, test_loss, cluster_loss (cluster); border_slope (boundary), the slope of f across
+      the grid cell of a label boundary; kinks and kink_weight (boundary), the neurons with their kink within a quarter
+      of a cluster width of the boundary, plain and weighted by |v w|, and cluster_kink_weight (cluster); energy_grid
+      and energy_points (cluster), the share of the sum of f'^2 on the grid and on the training points;
     - `fine` (every 20): share (cluster), the share of the l1 norm of the output gradient, 0 when that vanishes;
     - `coarse` (every 500): own_pull and other_pull of :func:`_pulls`, NaN in a design without a poor cluster.
     """
@@ -147,6 +146,9 @@ def events(runs: xr.Dataset, poor: tuple[int, ...]) -> xr.Dataset:
     one half; inf for never), the shares at low and peak, pull_peak (the own pull over the sum of own pull and the
     others' push, mean of the coarse records around the peak), and the flags parts (the poor rises while its neighbours
     fall) and passed (crossing not after the peak), passed_at_low (not after the low: the null for the timing).
+
+    The pulls are no guide to the drift of the poor clusters where steps overshoot: at single epochs they differ by more
+    than either, on average over some epochs they cancel to a per cent.
     """
     found = bumps.slow(runs)
     seeds = found.seed.values[found.recovers.values]
@@ -207,7 +209,66 @@ def energies(seed: int, *, design: str, agop: float) -> xr.Dataset:
     return xr.Dataset(dict(zip(names, shares, strict=True))).transpose("moment", "cluster")
 
 
+@releases_gil
+def dissected(seed: int, *, design: str) -> xr.Dataset:
+    """One run of a design with poor clusters, reduced to what happens to them.
+
+    Returns the fields of :func:`events` as numbers, NaN in a run that does not qualify; kink_weight and
+    even_kink_weight (moment, boundary), that of :func:`anatomy` at the :func:`at_events` of this run, in this run and
+    in the stratified one with the same seed; and over `coarse` (every 500 epochs) poor_loss, neighbour_loss, share (of
+    the poor clusters in the gradient; these three as running medians), own_pull, other_pull and border_slope, the slope
+    of f at the borders of the poor clusters, positive where it leads to the right label.
+    """
+    runs = {name: anatomy(seed, design=name).expand_dims(seed=[seed]) for name in (design, "strat")}
+    found = events(runs[design], POOR[design])
+    names = {"kink_weight": design, "even_kink_weight": "strat"}
+    kinks = {new: at_events(runs[name], found, "kink_weight").reindex(seed=[seed]) for new, name in names.items()}
+    happened = found.astype(float).reindex(seed=[seed])
+    everything = happened.assign(kinks).assign(_courses(runs[design], POOR[design]).data_vars)
+    return everything.isel(seed=0, drop=True).transpose("coarse", "moment", "boundary")
+
+
+def _courses(runs: xr.Dataset, poor: tuple[int, ...]) -> xr.Dataset:
+    """The time courses of :func:`dissected`, over `seed` and `coarse`."""
+    cluster_loss = runs.cluster_loss.transpose("seed", "epoch", "cluster")
+    losses = cluster_loss.copy(data=bumps.smooth(cluster_loss.values)).sel(epoch=runs.coarse)
+    share = runs.share.sel(cluster=list(poor)).sum("cluster").transpose("seed", "fine")
+    share = share.copy(data=bumps.smooth(share.values, bumps.WINDOW * bumps.INTERVAL // FINE)).sel(fine=runs.coarse)
+    borders_of = borders(poor)
+    right = cyclic.labels((np.array(borders_of) + 1.5) / 6 - 0.5)  # the label at the right of each border
+    slopes = runs.border_slope.isel(boundary=borders_of).sel(epoch=runs.coarse)
+    courses = {
+        "poor_loss": losses.sel(cluster=list(poor)).mean("cluster"),
+        "neighbour_loss": losses.sel(cluster=neighbours(poor)).mean("cluster"),
+        "share": share,
+        "own_pull": runs.own_pull,
+        "other_pull": runs.other_pull,
+        "border_slope": (slopes * xr.DataArray(right, dims="boundary")).mean("boundary"),
+    }
+    return xr.Dataset({name: values.drop_vars(("epoch", "fine"), errors="ignore") for name, values in courses.items()})
+
+
+def around_peak(dissected: xr.Dataset, *, before: int = 2000, after: int = 6000) -> xr.Dataset:
+    """The time courses of the qualifying runs of one design of :func:`dissected`, seen from the peak of the bump.
+
+    Returns them over `seed` and `since`, the epochs since the peak (multiples of 500); NaN where a run was not yet, or
+    no longer, trained.
+    """
+    runs = dissected.isel(seed=np.flatnonzero(dissected.low.notnull()))
+    since = np.arange(-before, after + 1, COARSE)
+    peak, last = np.round(runs.peak.values / COARSE).astype(int), runs.sizes["coarse"] - 1
+    row = xr.DataArray(peak[:, None] + since // COARSE, dims=("seed", "since"))
+    courses = runs[[name for name in runs.data_vars if "coarse" in runs[name].dims]]
+    return courses.isel(coarse=row.clip(0, last)).where((row >= 0) & (row <= last)).assign_coords(since=since)
+
+
 RECORDS: dict[str, Recipe] = {
+    "dissected": Recipe(
+        dissected,
+        {"design": list(POOR), "seed": list(range(50))},
+        {},
+        "Runs with poor clusters taken apart: losses, pulls and kinks while a bump rises and falls",
+    ),
     "penalty_slopes": Recipe(
         energies,
         {"design": ["poor(5,1)", "two_rightmost", "strat"], "seed": list(range(50))},

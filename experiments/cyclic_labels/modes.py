@@ -7,12 +7,17 @@ Records are 20 epochs apart and a window holds 20 of them, unless stated otherwi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 from scipy.ndimage import uniform_filter1d
 
+from experiments.cyclic_labels import bumps, loss_curves, undersampling
 from experiments.cyclic_labels.loss_curves import EPOCHS
 from shallow import checks, nets, stats
+from shallow.book import figures, records
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.kernels import empirical
@@ -150,116 +155,146 @@ def order_of_decay(decay: np.ndarray) -> np.ndarray:
     return np.nan_to_num([stats.rank_correlation(numbers, np.nan_to_num(row, nan=np.inf)) for row in decay])
 
 
-def agreement_in_time(tracks: xr.Dataset) -> np.ndarray:
-    """Spearman's rho over time of the moving rms of beta and of the residual, for every run and mode: (runs, modes)."""
-    pairs = zip(tracks.beta.values, tracks.residual.values, strict=True)
-    sizes = [(moving_rms(beta), moving_rms(residual)) for beta, residual in pairs]
-    return np.array([[stats.rank_correlation(b[:, i], r[:, i]) for i in range(b.shape[1])] for b, r in sizes])
+@releases_gil
+def ends(seed: int, *, design: str, width: int, step: float = 0.001) -> xr.Dataset:
+    r"""Where the projections of one run start and end, and whether the residual's tell the same; n = 50 points.
+
+    Returns over `mode`: labels, start and late_rms of :func:`summary`; final, the rms of $\beta_i$ over the last 20
+    records; agreement, Spearman's rho over time of the moving rms of $\beta_i$ and of $\langle f - y, \xi_i \rangle$.
+    """
+    found = track(seed, design=design, width=width, step=step)
+    gradient, residual = moving_rms(found.beta.values), moving_rms(found.residual.values)
+    rho = [stats.rank_correlation(g, r) for g, r in zip(gradient.T, residual.T, strict=True)]
+    return found[["labels", "start", "late_rms"]].assign(final=("mode", gradient[-1]), agreement=("mode", rho))
+
+
+PHASES = ("before", "rise")
 
 
 def phases(beta: np.ndarray, low: int, peak: int) -> np.ndarray:
-    """Rms of beta (..., records, modes) in the window before low, from low to peak, and in the window after the peak.
-
-    Returns shape (..., 3, modes).  A late peak leaves the last window as many records as there are.
-    """
-    a, b = low // EVERY, min(peak // EVERY, beta.shape[-2] - 2)
-    spans = (slice(a - WINDOW, a), slice(a, b + 1), slice(b + 1, b + 1 + WINDOW))
+    """Rms of beta (..., records, modes) over the 20 records before the low and from low to peak: (..., 2, modes)."""
+    a, b = low // EVERY, peak // EVERY
+    spans = (slice(a - WINDOW, a), slice(a, b + 1))
     return np.stack([np.sqrt((beta[..., span, :] ** 2).mean(axis=-2)) for span in spans], axis=-2)
 
 
-def changes_of_phase(beta: np.ndarray, lows: np.ndarray, peaks: np.ndarray) -> np.ndarray:
-    """Changes of the rms over the phases of every window in every run: (windows, runs, 2 modes).
+@releases_gil
+def windows(first: int, *, design: str, width: int, step: float = 0.001, runs: int = 50) -> xr.Dataset:
+    """The projections of runs of a design, from the seed `first` on, in the windows that every bump sets.
 
-    First, for each mode, the change from before the low to low-to-peak; then that from there to after the peak.
+    Returns `size` over `window` (the run whose bump sets it), `run`, `phase` ("before" the low, and the "rise" from
+    low to peak) and `mode`: the rms of :func:`phases`, NaN in windows of runs without a recovering bump; and over `run`
+    the fields low, peak, bump and recovers of :func:`bumps.slow`.
+
+    Cost: that of training every run twice, once for the losses and once for the projections.
     """
-    changes = [np.diff(phases(beta, low, peak), axis=-2) for low, peak in zip(lows, peaks, strict=True)]
-    return np.stack(changes).reshape(len(lows), len(beta), -1)
+    seeds = range(first, first + runs)
+    losses = [loss_curves.run(seed, design=design, width=width, step=step) for seed in seeds]
+    found = bumps.slow(xr.concat(losses, xr.Variable("seed", seeds)))[["low", "peak", "bump", "recovers"]]
+    found = found.drop_vars("seed").rename(seed="run")
+    beta = np.stack([track(seed, design=design, width=width, step=step).beta.values for seed in seeds])
+    size = np.full((runs, runs, len(PHASES), MODES), np.nan, dtype=np.float32)
+    for window in np.flatnonzero(found.recovers):
+        size[window] = phases(beta, int(found.low[window]), int(found.peak[window]))
+    coordinates = {"run": range(runs), "window": range(runs), "phase": list(PHASES), "mode": NUMBERS}
+    return found.assign(size=(("window", "run", "phase", "mode"), size)).assign_coords(coordinates)
 
 
-def in_own_windows(tracks: xr.Dataset, bumps: xr.Dataset) -> np.ndarray:
-    """The three sizes of :func:`phases` of every run with a recovering bump: (runs, 3, modes)."""
-    chosen = np.flatnonzero(bumps.recovers)
-    beta, low, peak = tracks.beta.values, bumps.low.values, bumps.peak.values
-    return np.stack([phases(beta[s], int(low[s]), int(peak[s])) for s in chosen])
+def own_sizes(group: xr.Dataset) -> xr.DataArray:
+    """Of :func:`windows`: the sizes of each run with a recovering bump in that bump's windows; (run, phase, mode)."""
+    own = xr.Variable("run", np.flatnonzero(group.recovers))
+    return group["size"].isel(window=own, run=own)
 
 
-def stratum(tracks: xr.Dataset, bumps: xr.Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One stratum of :func:`contrast`: runs with a recovering bump against runs with no bump at all."""
-    own, others = np.flatnonzero(bumps.recovers), np.flatnonzero(~bumps.bump)
-    return changes_of_phase(tracks.beta.values, bumps.low.values[own], bumps.peak.values[own]), own, others
+def stratum(group: xr.Dataset, count: int = MODES) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of :func:`windows`, what :func:`contrast` compares: runs with a recovering bump, and runs with no bump at all.
+
+    The looks are the changes of the first `count` modes from before the low to the rise.
+    """
+    own, others = np.flatnonzero(group.recovers), np.flatnonzero(~group.bump)
+    size = group["size"].sel(mode=slice(1, count)).isel(window=own)
+    changes = size.sel(phase="rise", drop=True) - size.sel(phase="before", drop=True)
+    return changes.transpose("window", "run", "mode").values.astype(float), own, others
 
 
 def contrast(
-    strata: list[tuple[np.ndarray, np.ndarray, np.ndarray]], *, name: str, permutations: int = 2000, level: float = 0.05
-) -> xr.Dataset:
+    strata: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], *, name: str, pooled: bool = False,
+    permutations: int = 20_000, level: float = 0.05,
+) -> xr.Dataset:  # fmt: skip
     """Do runs change more in their own windows than other runs do in the same windows?
 
     Args:
-        strata: for each design (changes, own, others): the changes of every run in every window (windows, runs, looks),
-            the run that each window belongs to (windows,), and the runs to compare with (others,).
+        strata: for each setting (changes, own, others): the changes of every run in every window (windows, runs,
+            looks), the run that each window belongs to (windows,), and the runs to compare with (others,).
         name: of the random stream.
+        pooled: all windows of all strata together, instead of each stratum with looks of its own.
         permutations: relabellings of runs within their stratum; windows stay, runs take each other's places.
 
     Returns:
-        Dataset over `look`: estimate, the mean over windows of own minus mean other; low and high, the 95% interval
-        from the permutations; p, two-sided permutation p-values adjusted by Holm over all looks; and the scalar
-        false_alarms: the share of relabellings in which the same rule finds a p below level.
+        Dataset over `look` (of the first stratum, of the second, ...): estimate, the mean over windows of own minus
+        mean other; low and high, the 95% interval from the permutations; single, two-sided permutation p-values, and p,
+        these adjusted by Holm over all looks; and the scalar false_alarms: the share of relabellings in which the same
+        rule finds a p below level.
     """
     rng = stats.stream("contrast", name)
-    estimate = _own_minus_others(strata)
-    null = np.stack([_own_minus_others(_relabelled(strata, rng)) for _ in range(permutations)])
+    members = [np.concatenate([own, others])[None] for _, own, others in strata]
+    estimate = _own_minus_others(strata, members, pooled)[0]
+    mixed = [rng.permuted(np.repeat(runs, permutations, axis=0), axis=1) for runs in members]
+    null = _own_minus_others(strata, mixed, pooled)
     size = np.sort(np.abs(null), axis=0)
 
-    def adjusted(values: np.ndarray) -> np.ndarray:
+    def single(values: np.ndarray) -> np.ndarray:
         as_large = [permutations - np.searchsorted(size[:, k], abs(v) - 1e-12) for k, v in enumerate(values)]
-        return stats.holm((1 + np.array(as_large)) / (1 + permutations))
+        return (1 + np.array(as_large)) / (1 + permutations)
 
-    alarms = np.mean([(adjusted(values) < level).any() for values in null[: permutations // 4]])
+    alarms = np.mean([(stats.holm(single(values)) < level).any() for values in null[:500]])
     spread = stats.percentiles(null, axis=0)
-    data = {"estimate": estimate, "low": estimate - spread[1], "high": estimate - spread[0], "p": adjusted(estimate)}
+    data = {"estimate": estimate, "low": estimate - spread[1], "high": estimate - spread[0]}
+    data |= {"single": single(estimate), "p": stats.holm(single(estimate))}
     return xr.Dataset({key: ("look", value) for key, value in data.items()} | {"false_alarms": ((), alarms)})
 
 
-def _own_minus_others(strata: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Mean over all windows of the change of the own run minus the mean change of the others, per look."""
-    parts = [changes[np.arange(len(own)), own] - changes[:, others].mean(axis=1) for changes, own, others in strata]
-    return np.concatenate(parts).mean(axis=0)
+def _own_minus_others(
+    strata: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], members: Sequence[np.ndarray], pooled: bool
+) -> np.ndarray:
+    """Mean over windows of the change of the own run minus the mean change of the others: (permutations, looks).
+
+    The members of a stratum (permutations, runs) are the runs in the place of the own ones, then those of the others.
+    """
+    parts = []
+    for (changes, own, _), runs in zip(strata, members, strict=True):
+        mine, others = runs[:, : len(own)], runs[:, len(own) :]
+        theirs = changes.mean(axis=0)[others].mean(axis=1, keepdims=True)
+        parts.append(changes[np.arange(len(own)), mine] - theirs)
+    if pooled:
+        return np.concatenate(parts, axis=1).mean(axis=1)
+    return np.concatenate([part.mean(axis=1) for part in parts], axis=1)
 
 
-def _relabelled(
-    strata: list[tuple[np.ndarray, np.ndarray, np.ndarray]], rng: np.random.Generator
-) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """The strata with the runs permuted among own and others."""
-    mixed = [rng.permutation(np.concatenate([own, others])) for _, own, others in strata]
-    cut = zip(strata, mixed, strict=True)
-    return [(changes, runs[: len(own)], runs[len(own) :]) for (changes, own, _), runs in cut]
-
-
-def figure_8(tracks: xr.Dataset) -> dict[str, np.ndarray]:
-    r"""The sentences about Figure 8, for every run, on the first five modes of which three have to obey; (runs,) each.
+def figure_8(found: xr.Dataset) -> dict[str, np.ndarray]:
+    r"""The sentences about Figure 8, for each of :func:`ends`, on the first five modes: three must obey; (runs,) each.
 
     "starts large": $|\beta_i(0)| > \sqrt n / 10$; "decays": rms of the last window below a quarter of that start; "no
     dominance": no mode has more than half of the energy of the five over the last half.
     """
-    five, root = tracks.sel(mode=slice(1, 5)), np.sqrt(tracks.attrs["n"])
-    final = np.sqrt((five.beta[:, -WINDOW:] ** 2).mean("epoch"))
+    five, root = found.sel(mode=slice(1, 5)), np.sqrt(found.attrs["n"])
     energy = five.late_rms**2
     return {
         "starts large": ((five.start > root / 10).sum("mode") >= 3).values,
-        "decays": ((final < five.start / 4).sum("mode") >= 3).values,
+        "decays": ((five.final < five.start / 4).sum("mode") >= 3).values,
         "no dominance": (energy.max("mode") <= 0.5 * energy.sum("mode")).values,
     }
 
 
-def figure_9(tracks: xr.Dataset) -> dict[str, np.ndarray]:
-    r"""The sentences about Figure 9, for every run, on the first five modes; (runs,) each.
+def figure_9(found: xr.Dataset) -> dict[str, np.ndarray]:
+    r"""The sentences about Figure 9, for each of :func:`summary`, on the first five modes; (runs,) each.
 
     "early > late": the standard deviation of the first tenth exceeds that of the last half in four modes; "1, 2 most":
     the first two modes have the two largest early deviations, or over 2/5 of the summed variance; "all settle": rms of
     the last half below $\sqrt n / 10$ in all; "last": the mode that is the last to stay below that level, 0
     where several never do.
     """
-    five, root = tracks.sel(mode=slice(1, 5)), np.sqrt(tracks.attrs["n"])
+    five, root = found.sel(mode=slice(1, 5)), np.sqrt(found.attrs["n"])
     early = five.early_std.values
     quiet = five.quiet.fillna(np.inf).values
     unique = (quiet == quiet.max(axis=1, keepdims=True)).sum(axis=1) == 1
@@ -270,6 +305,55 @@ def figure_9(tracks: xr.Dataset) -> dict[str, np.ndarray]:
         "all settle": (five.late_rms < root / 10).all("mode").values,
         "last": np.where(unique, quiet.argmax(axis=1) + 1, 0),
     }
+
+
+# Figures 8 to 10 of the document.
+
+
+def drawn(width: int, step: float = 0.001) -> int | None:
+    """The run to draw: the lowest recorded seed of two_rightmost whose bump diverges and recovers; None if none does.
+
+    It is chosen by its losses alone, never by its projections.
+    """
+    return bumps.choose(records.load("cyclic_labels/bumps_by_width").sel(width=width, step=step))
+
+
+def every_epoch(seed: int, *, design: str, width: int, step: float, n: int = 50, epochs: int = EPOCHS) -> np.ndarray:
+    r"""$\beta_1, \dots, \beta_8$ of the run of :func:`track` at every epoch, (epochs, 8)."""
+    sample = cyclic.sample(n, base=7, seed=seed, design=design)
+    network = nets.default(sample.rng, width)
+    vectors = empirical.eigenbasis(empirical.ntk(network, sample.x))[1]
+    run = univariate.train(sample.x, sample.y, network, step=step, epochs=epochs, keep_gradients=True)
+    return run.gradients @ vectors[:, :MODES]
+
+
+def draw_projections(
+    axes: Sequence[Axes], width: int, seed: int | None = None, *, design: str = "two_rightmost", step: float = 0.001
+) -> None:
+    r"""Losses, projections $\beta_1, \dots, \beta_5$ at every epoch, moving sizes of eight modes; low and peak marked.
+
+    Args:
+        axes: two or three, above one another; the third shows the rms of each projection over 400 epochs.
+        seed: of the run; by default that of :func:`drawn`, which is for two_rightmost.
+    """
+    seed = drawn(width, step) if seed is None else seed
+    losses = loss_curves.run(seed, design=design, width=width, step=step)
+    found = bumps.slow(losses.expand_dims(seed=[seed])).isel(seed=0)
+    beta = every_epoch(seed, design=design, width=width, step=step)
+    size = moving_rms(beta, WINDOW * EVERY)[::EVERY]
+    figures.losses(axes[0], losses.epoch, losses.train_loss / losses["count"].sum(), losses.test_loss)
+    axes[0].set(ylim=(0, None), xlabel="", ylabel="mean hinge loss")
+    for i, style in enumerate(figures.mode_styles(MODES)):
+        if i < 5:
+            colour = {"color": style["color"], "label": f"{i + 1}"}
+            axes[1].plot(beta[:, i], lw=0.5, zorder=2 + i / 10, rasterized=True, **colour)
+        if len(axes) > 2:
+            axes[2].plot(EVERY * np.arange(len(size)), size[:, i], label=f"{i + 1}", **style | {"lw": 1.6 - (i > 4)})
+    axes[1].set(ylabel=r"$\beta_1, \dots, \beta_5$")
+    axes[-1].set(xlabel="epoch")
+    for ax in axes:
+        for name, style in (("low", ":"), ("peak", "--")) if found.recovers else ():
+            ax.axvline(float(found[name]), color="0.3", lw=1, ls=style, zorder=4)
 
 
 MODE_STEPS, MODE_DESIGNS = [0.0001, 0.001, 0.01], ["iid", "strat", "two_rightmost"]
@@ -285,5 +369,24 @@ RECORDS: dict[str, Recipe] = {
         {"step": MODE_STEPS, "design": MODE_DESIGNS, "seed": list(range(10))},
         {"width": 8192},
         "The same at width 8192",
+    ),
+    "projection_ends": Recipe(
+        ends,
+        {"width": [128, 512], "design": ["iid", "two_rightmost"], "seed": list(range(200))},
+        {},
+        "Where the projections start and end, and the residual's beside them",
+    ),
+    "bump_windows": Recipe(
+        windows,
+        {"width": [128, 512], "design": ["two_rightmost", "poor(5,1)"], "first": [0, 50]},
+        {},
+        "The projections of runs with and without a bump, in the windows of the bumps",
+        replicates="first",
+    ),
+    "bumps_by_width": Recipe(
+        undersampling.result,
+        {"width": [128, 512, 8192], "step": [0.001, 0.01], "seed": list(range(50))},
+        {"design": "two_rightmost"},
+        "Bumps at three widths with two poor clusters on the right",
     ),
 }

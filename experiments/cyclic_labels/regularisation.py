@@ -8,10 +8,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 import xarray as xr
+from matplotlib.axes import Axes
 
-from experiments.cyclic_labels import bumps, loss_curves, oracle
+from experiments.cyclic_labels import bumps, loss_curves, mechanism, oracle
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from shallow import nets, stats
+from shallow.book import figures
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.nets import TwoLayer
@@ -173,26 +175,58 @@ def _scalars(values: dict[str, float]) -> xr.Dataset:
 
 
 @releases_gil
-def continued(
+def switched_on(
     seed: int, *, step: float, agop: float, n: int = 50, width: int = 512, epochs: int = EPOCHS
 ) -> xr.Dataset:
     """A run of the iid design without penalty to zero hinge, gone on from there with one.
 
-    Returns test_loss (mean hinge on the grid), train_loss (summed hinge) and trace (mean f'^2 at the training points)
-    over `epoch`, counted from the first epoch of zero hinge; NaN if that is not reached within 20,000 epochs.
+    Returns scalars, counted from the first epoch of zero training hinge, the first two of the mean hinge on the grid:
+    `fall`, by how much it falls to its lowest record, every 100 epochs; `change`, to the last epoch; and `highest`, the
+    largest summed training hinge.  NaN if zero is not reached within 20,000 epochs.
     """
     sample = cyclic.sample(n, base=7, seed=seed)
     initial, _ = loss_curves.start(sample.rng, width)
     fitted = univariate.train(sample.x, sample.y, initial, step=step, epochs=EPOCHS, records=[EPOCHS])
-    records = schedule(100, epochs)
-    data = np.full((3, len(records)), np.nan)
-    if fitted.zero_epoch is not None:
-        after = univariate.train(
-            sample.x, sample.y, fitted.network, step=step, epochs=epochs, records=records, grid=GRID, agop=agop
-        )
-        data = loss_curves.hinge(after.predictions).mean(axis=-1), after.loss, (after.slopes**2).mean(axis=1)
-    names = ("test_loss", "train_loss", "trace")
-    return xr.Dataset({name: ("epoch", row) for name, row in zip(names, data, strict=True)}, {"epoch": records})
+    if fitted.zero_epoch is None:
+        return _scalars(dict.fromkeys(("fall", "change", "highest"), np.nan))
+    options = dict(step=step, epochs=epochs, records=schedule(100, epochs), grid=GRID, agop=agop)
+    after = univariate.train(sample.x, sample.y, fitted.network, **options)
+    loss = loss_curves.hinge(after.predictions).mean(axis=-1)
+    return _scalars({"fall": loss[0] - loss.min(), "change": loss[-1] - loss[0], "highest": after.loss.max()})
+
+
+@releases_gil
+def ended(seed: int, *, design: str, step: float, agop: float) -> xr.Dataset:
+    """The bump of a run of n = 50 points at width 512, and where it ends.
+
+    Returns the scalars rise, diverging and recovers of :func:`bumps.slow`, and train_loss, test_loss and trace at the
+    last epoch.
+    """
+    trained = loss_curves.run(seed, design=design, step=step, agop=agop)
+    bump = bumps.slow(trained.expand_dims(seed=[seed])).isel(seed=0, drop=True)[["rise", "diverging", "recovers"]]
+    return xr.merge([bump, trained[["train_loss", "test_loss", "trace"]].isel(epoch=-1, drop=True)])
+
+
+@releases_gil
+def odd(seed: int, *, n: int, step: float, agop: float) -> xr.Dataset:
+    """Whether the test loss of a run on n random points rises while the training loss falls, and comes down again.
+
+    Returns the scalars rise and recovers of :func:`bumps.slow`, and smooth of :func:`bumps.is_smooth`.
+    """
+    trained = loss_curves.run(seed, n=n, step=step, agop=agop)
+    bump = bumps.slow(trained.expand_dims(seed=[seed])).isel(seed=0, drop=True)[["rise", "recovers"]]
+    return bump.assign(smooth=((), bumps.is_smooth(trained)))
+
+
+def draw_odd(ax: Axes, seed: int, *, n: int, step: float, agop: float) -> None:
+    """Mean training and test loss of one run on n random points; low and peak of a bump marked by verticals."""
+    trained = loss_curves.run(seed, n=n, step=step, agop=agop)
+    found = bumps.slow(trained.expand_dims(seed=[seed])).isel(seed=0)
+    figures.losses(ax, trained.epoch, trained.train_loss / n, trained.test_loss)
+    for name, style in (("low", ":"), ("peak", "--")):
+        if found.diverging:
+            ax.axvline(found[name], color="0.4", ls=style, lw=1)
+    ax.set(ylabel="mean hinge loss", ylim=(0, 1.05), title=rf"$n = {n}$, $\lambda = {agop:g}$")
 
 
 @releases_gil
@@ -208,8 +242,7 @@ def effects(penalised: xr.Dataset, plain: xr.Dataset, *, name: str) -> dict[str,
     r"""Effects of a penalty on runs of the same seeds, in the three senses of "outcome".
 
     Args:
-        penalised, plain: :func:`bumps.outcomes` of the runs, paired along `seed`; pairs with a diverged run are
-            dropped.
+        penalised, plain: :func:`ended` of the runs, paired along `seed`; pairs with a diverged run are dropped.
         name: of the bootstrap's random stream.
 
     Returns:
@@ -231,22 +264,35 @@ def effects(penalised: xr.Dataset, plain: xr.Dataset, *, name: str) -> dict[str,
     }
 
 
-def little(effect: dict[str, stats.Interval]) -> dict[str, bool]:
-    """Whether each of the :func:`effects` is little, by the rule fixed before the run."""
-    performance, dynamics = effect["performance"], effect["dynamics"]
-    return {
-        "performance": abs(performance.estimate) < 0.25 and performance.inside(-0.5, 0.5),
-        "dynamics": dynamics.contains(0) and dynamics.inside(-0.2, 0.2),
-        "function": effect["function"].inside(0.8, 1.25),
-    }
-
-
 RECORDS: dict[str, Recipe] = {
+    "penalty": Recipe(
+        ended,
+        {
+            "agop": [0.0, 1e-12, 0.0001, 0.001, 0.01, 0.1],
+            "design": ["iid", "two_rightmost"],
+            "step": [0.001, 0.01],
+            "seed": list(range(200)),
+        },
+        {},
+        "Bumps and ends of runs without and with a gradient penalty of five strengths",
+    ),
+    "odd_curves": Recipe(
+        odd,
+        {"agop": [0.0, 0.001], "n": [20, 50], "step": [0.001, 0.01], "seed": list(range(200))},
+        {},
+        "Odd curves of the test loss on random data, smooth and jagged, without and with the gradient penalty",
+    ),
     "penalty_after_zero": Recipe(
         after_zero,
         {"step": [0.001, 0.01], "agop": [0.0, 0.001, 0.01, 0.1], "seed": list(range(50))},
         {"n": 50, "width": 512, "epochs": 50_000},
         "Test loss after the first zero of the training hinge, with and without the gradient penalty",
+    ),
+    "penalty_switched_on": Recipe(
+        switched_on,
+        {"agop": [0.001, 0.01, 0.1], "seed": list(range(50))},
+        {"step": 0.01},
+        "Fitted networks trained on with the gradient penalty",
     ),
     "weight_decay": Recipe(
         decayed,
@@ -254,9 +300,15 @@ RECORDS: dict[str, Recipe] = {
             "design": ["poor(5,1)", "iid"],
             "step": [0.001, 0.01],
             "decay": [0.0, 1e-4, 1e-3, 1e-2],
-            "seed": list(range(50)),
+            "seed": list(range(200)),
         },
         {},
         "Bumps and final losses with weight decay",
+    ),
+    "slope_shares": Recipe(
+        mechanism.energies,
+        {"agop": [0.0, 0.001], "design": ["poor(5,1)", "two_rightmost", "strat"], "seed": list(range(50))},
+        {},
+        "Where the squared slope lives at the moments of a bump, without and with the gradient penalty",
     ),
 }

@@ -1,11 +1,11 @@
-"""Do the document's formulas, automatic differentiation and the fast trainer agree? (Bowman 2025, Section 1.2)"""
+"""Are the document's formulas right, and does the fast trainer follow them? (Bowman 2025, Sections 1.2, 4 and 5)"""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray as xr
 
-from experiments.cyclic_labels import oracle
+from experiments.cyclic_labels import amplitudes, initialisation, kernel_spectra, oracle
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from shallow import nets
 from shallow.book.recipes import Agreement, Recipe
@@ -68,6 +68,7 @@ def path(n: int, width: int, step: float, *, seed: int = 0, epochs: int = EPOCHS
     return xr.Dataset({"difference": ((), difference)})
 
 
+ROUNDING = Agreement(absolute=1e-11)  # deviations that are rounding errors, beside quantities that are not
 RECORDS: dict[str, Recipe] = {
     "agreement": Recipe(
         path,
@@ -75,5 +76,32 @@ RECORDS: dict[str, Recipe] = {
         {"seed": 0, "epochs": 20_000},
         "The fast trainer against automatic differentiation over 20,000 epochs",
         agreement=Agreement(elsewhere=0.1),  # rounding errors, all of the size of 1e-13
+    ),
+    "frozen": Recipe(
+        amplitudes.frozen,
+        {"n": [10, 20, 50], "seed": list(range(10))},
+        {},
+        "A thousand epochs beyond zero training loss, without and with weight decay",
+    ),
+    "saddle": Recipe(
+        initialisation.saddle,
+        {"n": [10, 50, 200], "periods": [3, 4], "seed": list(range(100))},
+        {},
+        "Directions of descent and of ascent at the zero network",
+    ),
+    "kernel_forms": Recipe(
+        kernel_spectra.form_errors,
+        {"n": [50, 100], "width": [128, 512, 8192], "seed": list(range(5))},
+        {},
+        "The closed form of the tangent kernel against automatic differentiation",
+        agreement=ROUNDING,
+    ),
+    "output_gradients": Recipe(
+        kernel_spectra.gradient_errors,
+        {"epochs": [0, 1000, EPOCHS], "seed": list(range(5))},
+        {},
+        "What moves the parameters: the output gradient against automatic differentiation",
+        agreement=ROUNDING,
+        steady={"epochs": [0, 1000]},
     ),
 }

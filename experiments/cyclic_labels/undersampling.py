@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import xarray as xr
-from scipy.ndimage import percentile_filter
-from scipy.stats import chisquare, poisson
+from scipy.stats import chisquare, poisson, rankdata
 
 from experiments.cyclic_labels import bumps, loss_curves
 from shallow import checks, stats
@@ -79,65 +76,67 @@ def merged(observed: np.ndarray, expected: np.ndarray, least: float = 5.0) -> tu
     return np.add.reduceat(observed, edges), np.add.reduceat(expected, edges)
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What the rule on undersampling looks at.
-
-    Attributes:
-        difference: fraction of diverging bumps, poor(5,1) minus strat, paired over seeds.
-        attributed: share of the diverging bumps of all poor designs whose cluster is a poor one.
-    """
-
-    difference: stats.Interval
-    attributed: stats.Interval
-
-    @property
-    def supports(self) -> bool:
-        """CI of the difference above 0.2; more than half of the bumps in a poor cluster, with CI above 1/6."""
-        return self.difference.above(0.2) and self.attributed.estimate > 0.5 and self.attributed.above(1 / 6)
-
-    @property
-    def opposes(self) -> bool:
-        """CI of the difference contains 0."""
-        return self.difference.contains(0.0)
-
-
-def evidence(found: dict[str, xr.Dataset], *, name: str) -> Evidence:
-    """The rule's numbers from the :func:`bumps.slow` of each design; `name` names the bootstrap's random stream."""
-    difference = stats.paired(found["poor(5,1)"].diverging, found["strat"].diverging, name=name)
-    return Evidence(difference, stats.wilson(np.concatenate([in_poor(found[d], d) for d in POOR])))
-
-
 def in_poor(found: xr.Dataset, design: str) -> np.ndarray:
     """Whether each diverging bump of a design is attributed to one of its poor clusters, shape (bumps,)."""
     return np.isin(found.cluster.values[found.diverging.values], poor_clusters(design))
 
 
-def calm(trained: xr.Dataset) -> xr.Dataset:
-    """The runs with every loss replaced by its running 10th percentile over 11 records (stacked along `seed`).
+def shuffled(runs: xr.Dataset, rng: np.random.Generator) -> xr.Dataset:
+    """A null: within each seed and step the designs change places, and each bump is in a random cluster.
 
-    A jump leaves no trace in this lower envelope even where jumps are dense and the running median follows them.
+    runs: `diverging` and `cluster` over (design, step, seed).
     """
-
-    def envelope(values: xr.DataArray) -> np.ndarray:
-        size = (1, bumps.WINDOW) + (1,) * (values.ndim - 2)
-        return percentile_filter(values.transpose("seed", "epoch", ...).values, 10, size=size, mode="nearest")
-
-    names = ("test_loss", "train_loss", "cluster_loss")
-    return trained.assign({name: (trained[name].dims, envelope(trained[name])) for name in names})
+    flags = runs.diverging.transpose("design", "step", "seed")
+    cluster = rng.integers(0, 6, flags.shape)
+    return runs[[]].assign(
+        diverging=flags.copy(data=rng.permuted(flags.values, axis=0)), cluster=flags.copy(data=cluster)
+    )
 
 
-def shuffled(found: dict[str, xr.Dataset], rng: np.random.Generator) -> dict[str, xr.Dataset]:
-    """A null: within each seed the designs change places, and each bump is attributed to a random cluster."""
-    designs = list(found)
-    stacked = xr.concat([found[d] for d in designs], dim="design").transpose("design", "seed")
-    order = rng.permuted(np.tile(np.arange(len(designs))[:, None], (1, stacked.sizes["seed"])), axis=0)
-    diverging = np.take_along_axis(stacked.diverging.values, order, axis=0)
-    cluster = rng.integers(0, 6, diverging.shape)
-    return {
-        design: xr.Dataset({"diverging": ("seed", flags), "cluster": ("seed", where)})
-        for design, flags, where in zip(designs, diverging, cluster, strict=True)
-    }
+@releases_gil
+def early(seed: int, *, design: str) -> xr.Dataset:
+    """The bump in the first 2,000 epochs at step 0.01, looked at as often in training time as at step 0.001.
+
+    Ten epochs at 0.001 are one here, so the definition of a bump starts at epoch 50.  Returns the fields of
+    :func:`bumps.slow`, with epochs counted in units of the step 0.001.
+    """
+    trained = loss_curves.run(seed, design=design, step=0.01, epochs=2000, every=10)
+    trained = trained.assign_coords(epoch=10 * trained.epoch).expand_dims(seed=[seed])
+    return bumps.slow(trained).isel(seed=0, drop=True)
+
+
+#: Other numbers in the definition of a bump, to see what hangs on them.
+DEFINITIONS: dict[str, dict] = {
+    "threshold 0.02": {"rise": 0.02},
+    "threshold 0.1": {"rise": 0.1},
+    "threshold 0.2": {"rise": 0.2},
+    "median of 5": {"window": 5},
+    "median of 21": {"window": 21},
+}
+
+
+@releases_gil
+def designed(seed: int, *, design: str, step: float) -> xr.Dataset:
+    """One run of n = 50 points at width 512: its bump by several definitions, and how it ends.
+
+    Returns the fields of :func:`bumps.outcomes`; count (place), the training points of each cluster; right (place),
+    whether the last output has the sign of the label at the centre of each cluster; calm, whether a diverging bump is
+    left when jumps are removed (:func:`bumps.calm`); and diverging_by (definition), the flag under :data:`DEFINITIONS`
+    and when the training loss is not smoothed.
+    """
+    trained = loss_curves.run(seed, design=design, step=step, keep=("predictions",)).expand_dims(seed=[seed])
+    found = bumps.outcomes(trained)
+    labels = cyclic.labels((np.arange(6) + 0.5) / 6 - 0.5)
+    right = np.sign(at_centres(trained.predictions.isel(epoch=-1).values)) == labels
+    others = {name: bumps.slow(trained, **numbers).diverging for name, numbers in DEFINITIONS.items()}
+    raw = trained.train_loss.isel(seed=0).sel(epoch=[found.peak.item(), found.low.item()]).values
+    others["training loss as recorded"] = found.bump & (raw[0] <= raw[1])
+    return found.assign(
+        count=trained["count"].rename(cluster="place"),
+        right=(("seed", "place"), right),
+        calm=bumps.slow(bumps.calm(trained)).diverging,
+        diverging_by=xr.concat(others.values(), xr.Variable("definition", list(others))),
+    ).isel(seed=0, drop=True)
 
 
 def final_errors(ended: xr.Dataset, design: str) -> tuple[np.ndarray, np.ndarray]:
@@ -222,27 +221,51 @@ def iid(n: int, seed: int) -> xr.Dataset:
     return bumps.as_scalars(trained).assign(smallest=((), trained["count"].values.min()))
 
 
-def fraction_trend(flags: np.ndarray, points: np.ndarray, *, name: str) -> stats.Interval:
-    """Rank correlation of the fraction of flagged runs with the number of points, bootstrap over seeds.
+def dose_trend(values: np.ndarray, points: np.ndarray, *, name: str) -> stats.Interval:
+    """Rank correlation of values (points, seeds) with the numbers of points, bootstrap over seeds.
 
-    flags: (points, seeds); points: (points,).
+    All entries NaN where the values are all equal: then there is nothing to correlate.
     """
-    flags = np.asarray(flags, dtype=float)
-    rows = stats.stream("fractions", name).integers(0, flags.shape[1], (stats.RESAMPLES, flags.shape[1]))
-    draws = [stats.rank_correlation(points, flags[:, r].mean(axis=1)) for r in rows]
-    return stats.Interval.from_draws(stats.rank_correlation(points, flags.mean(axis=1)), draws, skip_nan=True)
+    values = np.asarray(values, dtype=float)
+    rows = stats.stream("dose", name).integers(0, values.shape[1], (stats.RESAMPLES, values.shape[1]))
+    doses = np.repeat(points, values.shape[1])
+    draws = _rank_correlations(values[:, rows].swapaxes(0, 1).reshape(len(rows), -1), doses)
+    return _interval(stats.rank_correlation(values.ravel(), doses), draws, doses.size)
+
+
+def correlation(a: np.ndarray, b: np.ndarray, *, name: str) -> stats.Interval:
+    """Rank correlation of two vectors, bootstrap over the pairs."""
+    rows = stats.stream("pairs", name).integers(0, len(a), (stats.RESAMPLES, len(a)))
+    draws = _rank_correlations(np.asarray(a)[rows], np.asarray(b)[rows])
+    return _interval(stats.rank_correlation(a, b), draws, len(a))
 
 
 def given_size(smallest: np.ndarray, rise: np.ndarray, n: np.ndarray, *, name: str) -> stats.Interval:
     """Partial rank correlation of smallest count and bump size given n, bootstrap over runs; all arrays (runs,)."""
     rows = stats.stream("partial", name).integers(0, len(n), (stats.RESAMPLES, len(n)))
-    draws = [_partial(smallest[r], rise[r], n[r]) for r in rows]
-    return stats.Interval.from_draws(_partial(smallest, rise, n), draws, skip_nan=True)
+    everything = np.arange(len(n))[None]
+    draws, estimate = (_partial(smallest[r], rise[r], n[r]) for r in (rows, everything))
+    return _interval(float(estimate[0]), draws, len(n))
 
 
-def _partial(a: np.ndarray, b: np.ndarray, given: np.ndarray) -> float:
-    ab, ac, bc = (stats.rank_correlation(*pair) for pair in ((a, b), (a, given), (b, given)))
+def _partial(a: np.ndarray, b: np.ndarray, given: np.ndarray) -> np.ndarray:
+    """Partial rank correlations of the rows of a and b (draws, runs) given those of a third."""
+    ab, ac, bc = (_rank_correlations(*pair) for pair in ((a, b), (a, given), (b, given)))
     return (ab - ac * bc) / np.sqrt((1 - ac**2) * (1 - bc**2))
+
+
+def _rank_correlations(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Rank correlation of each row of a (draws, n) with the same row of b, or with the vector b; NaN if one is flat."""
+    a, b = (rankdata(values, axis=-1) for values in (a, b))
+    a, b = (ranks - ranks.mean(axis=-1, keepdims=True) for ranks in (a, b))
+    norms = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
+    return np.divide((a * b).sum(axis=-1), norms, out=np.full(len(a), np.nan), where=norms > 0)
+
+
+def _interval(estimate: float, draws: np.ndarray, pairs: int) -> stats.Interval:
+    if np.isnan(estimate):
+        return stats.Interval(np.nan, np.nan, np.nan)
+    return stats.Interval.of_correlation(estimate, draws[np.isfinite(draws)], pairs)
 
 
 RECORDS: dict[str, Recipe] = {
@@ -276,10 +299,22 @@ RECORDS: dict[str, Recipe] = {
         {},
         "Spikes of the test loss at four steps, records every 20 epochs",
     ),
-    "designs_long_step": Recipe(
-        bumps.outcome,
+    "designs": Recipe(
+        designed,
+        {"design": list(DESIGNS), "step": [0.001, 0.01], "seed": list(range(50))},
+        {},
+        "Bumps and ends of the runs of seven designs at two steps",
+    ),
+    "designs_other_seeds": Recipe(
+        designed,
+        {"design": ["poor(5,1)", "strat"], "seed": list(range(100, 150))},
+        {"step": 0.001},
+        "The same for two designs with other seeds",
+    ),
+    "designs_early": Recipe(
+        early,
         {"design": list(DESIGNS), "seed": list(range(50))},
-        {"step": 0.01},
-        "Bumps and ends of the runs of seven designs at the step 0.01",
+        {},
+        "Bumps in the first 2,000 epochs at step 0.01",
     ),
 }

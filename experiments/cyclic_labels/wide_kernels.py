@@ -106,8 +106,9 @@ def spectrum(
 def beam_eigenvalues(count: int) -> np.ndarray:
     r"""$1 / (8 \kappa_j^4)$ for the roots $0 < \kappa_1 < \kappa_2 < \dots$ of $\cos\kappa \cosh\kappa = 1$; (count,).
 
-    The spectrum on an interval of length one of :func:`uniform`'s C beyond the affine functions, where it is the
-    inverse of $8\,d^4/dx^4$ with free ends: the modes of a vibrating beam.  They sum to 1/3360.
+    With P projecting off the affine functions on an interval of length one and C of :func:`uniform`, these are the
+    eigenvalues of PCP, the inverse of $8\,d^4/dx^4$ with free ends: the modes of a vibrating beam.  They sum to 1/3360
+    and bound those of C itself, from the third on; the eigenfunctions of C are near those of PCP, not the same.
     """
     checks.integers(1, count=count)
     middles = (np.arange(1, count + 1) + 0.5) * np.pi

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import signal
 import sys
 import warnings
@@ -178,6 +179,23 @@ def _redone(
     if minutes:
         for name, outcome in verification.verify_for(minutes, loadable, jobs):
             yield name, outcome if isinstance(outcome, Exception) else [outcome]
+
+
+@main.command()
+@click.argument("ids", nargs=-1, required=True)
+@click.option("--anew", is_flag=True, help="First recomputes some cells of each record that the rule rests on.")
+def claim(ids, anew) -> None:
+    """Decide claims, such as CL-14, by their rules, and print the evidence, the answer and the page with the story.
+
+    The exit status is 1 if the ledger says something else, or a recomputed cell differs.
+    """
+    deciding = importlib.import_module("experiments.deciding")
+    try:
+        rows = list(map(deciding.row, ids))
+    except KeyError as unknown:
+        raise click.UsageError(unknown.args[0]) from None
+    agree = [deciding.show(row, anew=anew) for row in rows]
+    sys.exit(0 if all(agree) else 1)
 
 
 if __name__ == "__main__":

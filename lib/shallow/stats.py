@@ -29,18 +29,20 @@ class Interval:
         return cls(float(estimate), *map(float, percentiles(draws, skip_nan=skip_nan)))
 
     @classmethod
-    def of_correlation(cls, estimate: float, draws: np.ndarray) -> Interval:
-        r"""A correlation r with $\tanh(\operatorname{artanh} r \pm 1.96\, s)$, s the spread of artanh over draws (n,).
+    def of_correlation(cls, estimate: float, draws: np.ndarray, pairs: int) -> Interval:
+        r"""A rank correlation r of k pairs with $\tanh(\operatorname{artanh} r \pm 1.96\, s)$, s from draws (n,) of it.
 
         Resampling with replacement repeats rows and so weakens a rank correlation: percentiles of such draws can leave
-        their estimate out, this interval (Fisher's) cannot.  Draws that are NaN are left out.
+        their estimate out, this interval (Fisher's) cannot.  s is the spread of artanh over the draws; correlations
+        come in steps of $12 / (k^3 - k)$, and one of 1 is taken half a step lower, where artanh is finite.
         """
         checks.shape(("n",), draws=draws)
-        one = np.nextafter(1, 0)  # artanh(1) is infinite
-        spread = np.nanstd(np.arctanh(np.clip(draws, -one, one)), ddof=1)
-        centre = np.arctanh(np.clip(estimate, -one, one))
-        low, high = np.tanh(centre + scipy_stats.norm.ppf([0.025, 0.975]) * spread)
-        return cls(float(estimate), float(low), float(high))
+        checks.finite(estimate=estimate, draws=draws)
+        checks.integers(2, pairs=pairs)
+        most = 1 - 6 / (pairs**3 - pairs)
+        centre, drawn = (np.arctanh(np.clip(values, -most, most)) for values in (estimate, draws))
+        low, high = np.tanh(centre + scipy_stats.norm.ppf([0.025, 0.975]) * np.std(drawn, ddof=1))
+        return cls(float(estimate), float(np.minimum(low, estimate)), float(np.maximum(high, estimate)))
 
     def exceeds(self, value: float) -> bool | None:
         """Whether the quantity exceeds value: None if the interval contains value, and does not say."""

@@ -6,6 +6,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 import references
 
+from shallow.book import claims
+
 SITE = references.ROOT / "_build" / "html"
 HEAVIEST = 3e6  # bytes
 
@@ -42,6 +44,16 @@ def test_internal_links_and_anchors_resolve(available):
             elif not (SITE / target).exists():
                 lost.append((name, link))
     assert len(pages) > 8 and lost == []
+
+
+@pytest.mark.parametrize("chapter", claims.documents())
+def test_every_claim_is_decided_on_its_page(available, chapter):
+    """There the place that its number leads to, and a box or a line with its verdict: a cell may forget to show it."""
+    tested = [row for row in claims.rows.read(chapter) if row.cell]
+    files = {row.address: SITE / "book" / f"{row.address}.html" for row in tested}
+    pages = {name: file.read_text(encoding="utf-8") if file.exists() else "" for name, file in files.items()}
+    marks = {row.id: (f'id="{row.cell}"', f'data-decided="{row.id} {row.verdict}"') for row in tested}
+    assert [row.id for row in tested if not all(mark in pages[row.address] for mark in marks[row.id])] == []
 
 
 # What the browser has fetched for this page alone: itself and its pictures, not the scripts and fonts of all pages.

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(3600)
 def once(request):
     """A page's notebook, a kernel that has run it, and the outputs."""
     notebook = jupytext.read(request.param)
-    with live.kernel(notebook) as kernel:
+    with live.kernel(notebook, request.param.parent) as kernel:
         yield request.param, notebook, kernel, kernel.run(sum(live.sections(notebook), []))
 
 

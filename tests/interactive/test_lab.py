@@ -17,7 +17,7 @@ LONG = 300_000
 
 def open_notebook(page: Page, lab, path) -> None:
     """Open a page in JupyterLab and wait for its kernel."""
-    page.goto(lab.url(f"book/{path.name}"))
+    page.goto(lab.url(path.relative_to(references.ROOT).as_posix()))
     expect(page.locator("#jp-main-statusbar")).to_contain_text("Python 3 (ipykernel) | Idle", timeout=TIMEOUT)
 
 

@@ -115,6 +115,34 @@ def test_choose_takes_the_lowest_seed_that_recovers():
     assert bumps.choose(bumps.slow(dataset([flat, flat]))) is None
 
 
+def test_the_clearest_run_rises_most_of_those_that_qualify():
+    runs = dataset([planted(0.2), planted(0.4), STAYS_UP + 5 * (EPOCHS > 9000), planted(0.3)])
+    assert bumps.slow(runs).rise.values.argmax() == 2  # but it does not recover
+    assert bumps.choose(bumps.slow(runs)) == 0 and bumps.choose_clearest(bumps.slow(runs)) == 1
+    assert bumps.choose_clearest(bumps.slow(dataset(planted(0.0)))) is None
+
+
+JUMPS = 0.15 * ((EPOCHS % 500 < 300) & (EPOCHS > 6000) & (EPOCHS < 9000))
+
+
+@pytest.mark.parametrize(
+    ("test", "train", "smooth"),
+    [
+        (planted(0.18), FALLING, True),
+        (planted(0.18, width=400), FALLING, False),  # as short as a crowd of jumps
+        (planted(0.3), FALLING, False),  # it rises by more than a spike
+        (planted(0.0) + JUMPS, FALLING, False),  # a crowd of jumps, which the running median follows
+        (planted(0.18), FALLING + 30 * (EPOCHS == 12_000), False),  # the training loss jumps
+        (planted(0.0), FALLING, False),
+    ],
+)
+def test_a_smooth_odd_curve_has_a_bump_and_no_jump(test, train, smooth, monkeypatch):
+    runs = dataset(np.stack([planted(0.0), test]), train).assign(count=("cluster", [8, 8, 8, 8, 8, 10]))
+    assert bumps.is_smooth(runs.isel(seed=1)) == smooth
+    monkeypatch.setattr(bumps.loss_curves, "run", lambda seed, **options: runs.isel(seed=seed))
+    assert bumps.choose_smooth(range(2)) == (1 if smooth else None)
+
+
 @pytest.mark.parametrize("epochs", [np.arange(0, 20_001, 500), np.arange(0, 401, 100)])
 def test_refuses_records_that_are_too_sparse_or_too_few(epochs):
     curve = np.interp(epochs, EPOCHS, planted())

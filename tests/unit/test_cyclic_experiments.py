@@ -142,6 +142,31 @@ def test_events_of_planted_runs(crossing, passed):
     assert (moments.sel(moment="start") == 5).all() and np.allclose(moments.sel(moment="T"), 0.1)
 
 
+def test_courses_seen_from_the_peak():
+    coarse = np.arange(0, 20_001, 500)
+    data = {"low": ("seed", [500.0, np.nan, 600.0]), "peak": ("seed", [1100.0, np.nan, 19_400.0])}
+    data["share"] = (("seed", "coarse"), np.tile(coarse, (3, 1)))
+    seen = mechanism.around_peak(xr.Dataset(data, {"seed": [3, 4, 5], "coarse": coarse}), before=1500, after=1000)
+    assert list(seen.since) == [-1500, -1000, -500, 0, 500, 1000] and list(seen.seed) == [3, 5]
+    courses = seen.share.transpose("seed", "since").values
+    assert np.array_equal(courses[0], [np.nan, 0, 500, 1000, 1500, 2000], equal_nan=True)
+    assert np.array_equal(courses[1], [18_000, 18_500, 19_000, 19_500, 20_000, np.nan], equal_nan=True)
+
+
+def test_a_dissected_run_is_its_anatomy():
+    found = mechanism.dissected(13, design="two_rightmost")
+    whole = mechanism.anatomy(13, design="two_rightmost")
+    direct = mechanism.events(whole.expand_dims(seed=[13]), (4, 5)).isel(seed=0)
+    assert all(float(found[name]) == float(direct[name]) for name in direct.data_vars)
+    at_peak = whole.kink_weight.sel(epoch=int(found.peak))
+    assert np.allclose(found.kink_weight.sel(moment="peak"), at_peak)
+    assert np.array_equal(found.own_pull, whole.own_pull) and 0 < found.share.max() < 1
+    level = bumps.smooth(whole.cluster_loss.values[None])[0][::5]
+    assert np.allclose(found.poor_loss, level[:, 4:].mean(axis=1)) and np.allclose(found.neighbour_loss, level[:, 3])
+    slope = whole.border_slope.sel(epoch=found.coarse).values
+    assert np.allclose(found.border_slope, (slope[:, 4] - slope[:, 3]) / 2)  # labels +, -, + of clusters 3, 4, 5
+
+
 def test_outcome_and_recovery_of_planted_runs():
     found = bumps.recovery(planted_anatomy(2000))
     assert np.all((found > 3500) & (found <= 5500))
@@ -151,13 +176,20 @@ def test_outcome_and_recovery_of_planted_runs():
 
 
 def test_dose_trends():
+    few = [1, 2, 3, 5, 8]
     flags = np.arange(50) < np.array([[45], [30], [20], [10], [2]])
-    assert undersampling.fraction_trend(flags, [1, 2, 3, 5, 8], name="t").estimate == pytest.approx(-1)
-    assert abs(undersampling.fraction_trend(flags[[0, 4, 2, 1, 3]], [1, 2, 3, 5, 8], name="t").estimate) < 0.5
+    trend = undersampling.dose_trend(flags, few, name="t")
+    assert trend.estimate == pytest.approx(spearmanr(np.repeat(few, 50), flags.ravel()).statistic)
+    assert trend.low < trend.estimate < trend.high < -0.5
+    mixed = np.random.default_rng(1).permuted(flags, axis=0)
+    assert undersampling.dose_trend(mixed, few, name="t").contains(0)
+    assert np.isnan(undersampling.dose_trend(0 * flags, few, name="t").estimate)
     rng = np.random.default_rng(0)
     n = np.repeat([20, 50, 100], 60)
     smallest, rise = n / 10 + rng.normal(size=180), -n + rng.normal(size=180)
     assert undersampling.given_size(smallest, rise, n, name="t").contains(0)  # only n links the two
+    assert undersampling.correlation(smallest, rise, name="t").high < -0.8
+    assert undersampling.given_size(smallest, rise - 5 * smallest, n, name="t").high < -0.8
 
 
 def test_hard_margin_against_the_quadratic_program():

@@ -1,4 +1,4 @@
-"""Chapters executed in parallel before the build: each once, with its outputs in the cache that the build reads."""
+"""Pages executed in parallel before the build: each once, with its outputs in the cache that the build reads."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ def test_chapters_are_executed_once_and_kept(tmp_path):
     for repetition in ("2 of 3", "0 of 1"):
         command = [sys.executable, ROOT / "tools" / "execute.py", tmp_path / "cache", *chapters]
         said = subprocess.run(command, env=environment, check=True, capture_output=True, encoding="utf-8").stdout
-        assert f"Executed {repetition} chapters" in said
+        assert f"Executed {repetition} pages" in said
     cache = get_cache(str(tmp_path / "cache"))
     kept = [cache.get_cache_bundle(record.pk).nb.cells[-1].outputs[0].text for record in cache.list_cache_records()]
     assert sorted(kept) == ["42\n", "strict: 1\n"]

@@ -1,5 +1,6 @@
 """Projections on the kernel's modes: definitions on constructed curves, planted effects, nulls, bad input."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -67,15 +68,68 @@ def strata(effect: float, rng: np.random.Generator) -> list:
 
 
 def test_contrast_finds_a_planted_effect_and_only_that():
-    found = modes.contrast(strata(1.5, np.random.default_rng(0)), name="planted", permutations=1000)
-    assert (found.p.values < 0.05).tolist() == [False, False, True, False, False, False]
-    assert found.low[2] < 1.5 < found.high[2]
+    planted = strata(1.5, np.random.default_rng(0))
+    found = modes.contrast(planted, name="planted", pooled=True, permutations=1000)
+    assert np.flatnonzero(found.p < 0.05).tolist() == [2] and found.low[2] < 1.5 < found.high[2]
+    apart = modes.contrast(planted, name="planted", permutations=1000)
+    assert np.flatnonzero(apart.p < 0.05).tolist() == [2, 8]
+
+
+def test_contrast_of_settings_finds_effects_that_cancel_when_pooled():
+    up, down = strata(1.5, np.random.default_rng(2))[1], strata(-1.5, np.random.default_rng(3))[1]
+    pooled, apart = (modes.contrast([up, down], name="signs", pooled=p, permutations=1000) for p in (True, False))
+    assert not (pooled.p < 0.05).any() and np.flatnonzero(apart.p < 0.05).tolist() == [2, 8]
 
 
 def test_contrast_keeps_its_level_where_nothing_is():
     rng = np.random.default_rng(1)
-    found = [modes.contrast(strata(0, rng), name="null", permutations=400) for _ in range(60)]
+    found = [modes.contrast(strata(0, rng), name="null", pooled=True, permutations=400) for _ in range(60)]
     assert np.mean([(each.p < 0.05).any() for each in found]) < 0.15
+
+
+def test_phases_are_the_windows_they_say():
+    beta = np.zeros((200, 2))
+    beta[40:60, 0], beta[60:101, 1] = 3, 4  # epochs 800 to 1180 before a low at 1200, and to a peak at 2000
+    assert modes.phases(beta, 1200, 2000) == pytest.approx(np.array([[3, 0], [0, 4]]))
+
+
+def test_windows_hold_each_run_in_the_windows_of_each_bump():
+    found = modes.windows(0, design="two_rightmost", width=64, runs=3)
+    own = modes.own_sizes(found)
+    assert own.sizes == {"run": int(found.recovers.sum()), "phase": 2, "mode": 8} and len(own)
+    assert np.isfinite(found["size"]).all(["run", "phase", "mode"]).values.tolist() == found.recovers.values.tolist()
+    run = int(own.run[0])
+    beta = modes.track(run, design="two_rightmost", width=64).beta.values
+    expected = modes.phases(beta, int(found.low[run]), int(found.peak[run]))
+    assert own.sel(run=run).values == pytest.approx(expected, rel=1e-5)
+    changes, owners, others = modes.stratum(found, 5)
+    assert changes.shape == (len(own), 3, 5) and owners.tolist() == own.run.values.tolist()
+    assert not set(others) & set(owners)
+
+
+def test_ends_are_those_of_the_run():
+    found, run = modes.ends(2, design="iid", width=64), modes.track(2, width=64)
+    assert found.final.values == pytest.approx(np.sqrt((run.beta[-20:] ** 2).mean("epoch").values))
+    assert found.start.values == pytest.approx(np.abs(run.beta[0].values)) and (np.abs(found.agreement) <= 1).all()
+
+
+def test_figures_draw_the_run_they_are_given():
+    _, axes = plt.subplots(3, 1)
+    modes.draw_projections(axes, 64, 0)
+    beta = modes.track(0, design="two_rightmost", width=64).beta.values
+    assert len(axes[1].lines) >= 5 and np.allclose(axes[1].lines[4].get_ydata()[::20], beta[:, 4], atol=1e-5)
+    _, ax = plt.subplots()
+    kernel_spectra.draw_spectrum(ax, 64, n=20)
+    values = kernel_spectra.spectrum(0, width=64, n=20).eigenvalues.values
+    assert ax.lines[1].get_ydata() == pytest.approx(values[:5])
+    plt.close("all")
+
+
+def test_dominance_is_read_off_the_spectrum():
+    values = kernel_spectra.spectrum(1, width=64, n=20).eigenvalues.values
+    found = kernel_spectra.dominance(1, width=64, n=20)
+    assert found.share.values == pytest.approx(values[:8] / values.sum())
+    assert values[: int(found.enough)].sum() >= 0.95 * values.sum()
 
 
 def test_formulas_hold_to_rounding():

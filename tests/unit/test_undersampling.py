@@ -1,4 +1,4 @@
-"""Designs with poor clusters: exact laws, the rule on planted data, and the gradient penalty's formulas."""
+"""Designs with poor clusters: exact laws, and the gradient penalty's formulas."""
 
 import itertools
 
@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from experiments.cyclic_labels import bumps, regularisation, undersampling
-from shallow import stats
+from experiments.cyclic_labels import bumps, loss_curves, regularisation, undersampling
 
 
 def test_smallest_count_law_against_enumeration():
@@ -34,28 +33,6 @@ def test_poor_clusters(design, poor):
     assert undersampling.poor_clusters(design).tolist() == poor
 
 
-def _found(rng, rates, clusters):
-    """Planted bumps: each design with its own rate, attributed to its own cluster."""
-    return {
-        d: xr.Dataset({
-            "diverging": ("seed", rng.random(50) < rates.get(d, 0.15)),
-            "cluster": ("seed", np.full(50, clusters.get(d, 0))),
-        })
-        for d in undersampling.DESIGNS
-    }  # fmt: skip
-
-
-def test_rule_sees_a_planted_cause_and_not_its_absence():
-    rng = stats.stream("test", "undersampling")
-    rates, clusters = {"poor(5,1)": 0.7}, {"poor(5,1)": 5, "poor(5,3)": 5, "poor(2,1)": 2, "two_rightmost": 4}
-    planted = _found(rng, rates, clusters)
-    assert undersampling.evidence(planted, name="t").supports
-    assert not undersampling.evidence(_found(rng, rates, {}), name="t").supports  # bumps elsewhere
-    assert undersampling.evidence(_found(rng, {}, clusters), name="t").opposes  # no more bumps than elsewhere
-    for _ in range(5):
-        assert not undersampling.evidence(undersampling.shuffled(planted, rng), name="t").supports
-
-
 def test_penalty_identities_hold_and_a_wrong_factor_is_seen(monkeypatch):
     found = regularisation.penalty_identities(0, width=64, agop=0.1, n=20)
     assert max(float(found[name]) for name in ("trace", "eigenvalue", "slope", "running", "gradient", "step")) < 1e-12
@@ -76,4 +53,22 @@ def test_calm_runs_keep_a_slow_bump_and_lose_dense_jumps():
     losses["cluster_loss"] = (("seed", "epoch", "cluster"), np.repeat(test[..., None], 6, axis=-1))
     planted = xr.Dataset(losses, {"seed": [0, 1], "epoch": epochs})
     assert bumps.slow(planted).diverging.values.tolist() == [True, True]
-    assert bumps.slow(undersampling.calm(planted)).diverging.values.tolist() == [True, False]
+    assert bumps.slow(bumps.calm(planted)).diverging.values.tolist() == [True, False]
+
+
+def test_designed_runs_agree_with_their_curves():
+    found = undersampling.designed(13, design="two_rightmost", step=0.001)
+    run = loss_curves.run(13, design="two_rightmost").expand_dims(seed=[13])
+    direct = bumps.slow(run).isel(seed=0)
+    assert all(found[name] == direct[name] for name in ("rise", "low", "peak", "recovers", "cluster"))
+    assert found["count"].values.tolist() == [12, 12, 12, 11, 1, 2]
+    assert (found.right == (found.cluster_error < 0.5)).all()  # in a cluster of one label the middle says which
+    assert found.calm and found.diverging_by.sel(definition="threshold 0.2") == (direct.rise > 0.2)
+
+
+def test_an_early_look_at_a_long_step_has_the_training_times_of_a_short_one():
+    found = undersampling.early(0, design="poor(2,1)")
+    run = loss_curves.run(0, design="poor(2,1)", step=0.01, epochs=2000, every=10)
+    curve = bumps.smooth(run.test_loss.values[None])[0]
+    level = dict(zip(10 * run.epoch.values, curve))
+    assert found.low >= 500 and float(found.rise) == level[int(found.peak)] - level[int(found.low)]

@@ -7,6 +7,7 @@ The line and the table say what was computed, at what cost, and whether the code
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -19,22 +20,22 @@ import xarray as xr
 from IPython.display import Markdown, display
 
 from shallow.book import figures, paths, records, verification
-from shallow.book.claims.display import Display
+from shallow.book.claims.display import Display, to
+from shallow.book.claims.rows import pages
 from shallow.book.recipes import Recipe
 
-PAGE = "provenance.html"
 COLUMNS = ["record", "what it is", "cells", "time", "MB", "made", "state", "redone", "used in", "compared"]
 # Cost, date and state may change without any result changing: tests leave out an output with this mark.
 UNCOMPARED = {"nbval-ignore-output": True}
 # A MyST target, with the title of the section if it stands right above one, or the loading of a record.
-_MARKS = re.compile(r'^\(([\w-]+)\)=$(?:\n+#+ (.+)$)?|\bprovenance\.load\(\s*"([^"]*)"', re.MULTILINE)
+_MARKS = re.compile(r'^\(([\w-]+)\)=$(?:\n+#+ (.+)$)?|\b(provenance|records)\.load\(\s*"([^"]*)"', re.M)
 
 
 @dataclass(frozen=True)
 class Use:
-    """A place that loads a record: the chapter, its nearest MyST target above, and the words of a link there."""
+    """A place that loads a record: the page, its nearest MyST target above, and the words of a link there."""
 
-    chapter: str
+    page: str
     target: str
     title: str
 
@@ -61,7 +62,7 @@ def _line(name: str) -> Display:
     number = f"{made['cells']} cell" + ("" if made["cells"] == 1 else "s")
     about = f"{number}, computing time {records.duration(made['seconds'])}, {plain(made['date'])}"
     text = f"Recorded run {name}: {about}"
-    link = f'<a href="{PAGE}#{anchor(name)}">{escape(name.split("/")[-1])}</a>'
+    link = f'<a href="{to("provenance")}#{anchor(name)}">{escape(name.split("/")[-1])}</a>'
     html = f'<small class="record">Recorded run {link}: {about}'
     if state == "stale":
         note = "STALE: the code behind it has changed since; renew it by"
@@ -91,24 +92,25 @@ def anchor(name: str) -> str:
 
 
 def uses(folder: Path = paths.BOOK) -> Mapping[str, list[Use]]:
-    """Where the chapters load each record, in the order of the text; records that no chapter loads have no key.
+    """Where pages, and the rules of claims that they report, load each record; those that nothing loads have no key.
 
     Raises:
-        ValueError: for a record that is loaded above the first target of its chapter.
+        ValueError: for a record that is shown above the first target of its page.
     """
-    found = defaultdict(list)
-    for chapter in sorted(folder.glob("*.md")):
+    found, sections = defaultdict(list), {}
+    for page in pages(folder):
         place = None
-        for target, title, name in _MARKS.findall(chapter.read_text(encoding="utf-8")):
+        for target, title, how, name in _MARKS.findall(page.read_text(encoding="utf-8")):
             if target:
-                place = Use(chapter.stem, target, title or target.upper())
-            elif place is None:
-                raise ValueError(
-                    f"{chapter.name} loads {name!r} above its first target, so that nothing can link there"
-                )
-            elif place not in found[name]:
+                place = sections[target] = Use(page.stem, target, title or target.upper())
+            elif place is not None:
                 found[name].append(place)
-    return dict(found)
+            elif how == "provenance":
+                raise ValueError(f"{page.name} loads {name!r} above its first target, so that nothing can link there")
+    for id, names in importlib.import_module("experiments.deciding").named_records().items():
+        for name in names if id.lower() in sections else ():
+            found[name].append(sections[id.lower()])
+    return {name: list(dict.fromkeys(places)) for name, places in found.items()}
 
 
 def table(chapter: str | None = None, folder: Path = paths.BOOK) -> Markdown:

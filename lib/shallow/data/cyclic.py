@@ -7,6 +7,7 @@ Source: Bowman (2025), Section 1.1.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,4 +113,32 @@ def sample(n: int, *, periods: int = 3, base: int = 0, seed: int = 0, design: st
         cluster = design_clusters(design, n, periods)
         x = (cluster + rng.uniform(0, 1, n)) / (2 * periods) - 0.5
     x = np.sort(x)
+    return Sample(x, labels(x, periods), rng)
+
+
+def from_counts(counts: Sequence[int], *, base: int = 7, seed: int = 0) -> Sample:
+    r"""Draw a training set with a given number of points in each of the 2P clusters, counts of shape (2P,).
+
+    The stream and the order of draws are those of :func:`sample` with n the sum of the counts.  Clusters with fewer
+    than max(counts) - 1 points are dealt theirs first, ascending; the others round-robin while they have some left.  So
+    the counts of `strat`, and of `poor(c,q)` and `two_rightmost` where their poor clusters are that poor, give the
+    sample of that design.
+
+    Raises:
+        ValueError: for an odd or empty list, a negative count, no point at all, a negative base or seed.
+    """
+    checks.array((None,), counts=counts)
+    for count in counts:
+        checks.integers(0, counts=count)
+    checks.integers(0, base=base, seed=seed)
+    counts = np.asarray(counts, dtype=int)
+    n, periods = int(counts.sum()), len(counts) // 2
+    if len(counts) % 2 or n < 1:
+        raise ValueError(f"counts must hold an even number of clusters and at least one point, got {counts.tolist()}")
+    poor = counts < counts.max() - 1
+    first = np.repeat(np.flatnonzero(poor), counts[poor])
+    rounds = [np.flatnonzero(~poor & (counts > k)) for k in range(counts.max())]
+    rng = np.random.default_rng([base, n, seed])
+    rng.uniform(-0.5, 0.5, n)  # the i.i.d. draw, with which the stream of every design begins
+    x = np.sort((np.concatenate([first, *rounds]) + rng.uniform(0, 1, n)) / (2 * periods) - 0.5)
     return Sample(x, labels(x, periods), rng)

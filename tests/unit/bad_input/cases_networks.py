@@ -18,6 +18,7 @@ CASES = [
     case(cyclic.grid, points=7),
     case(cyclic.design_clusters, design="strat", n=7, periods=3),
     case(cyclic.sample, n=7, periods=3, base=0, seed=0, design="equi"),
+    case(cyclic.from_counts, "base=0", counts=np.array([3, 0, 2, 1]), base=7, seed=0),
     case(hidden_index.draw, "run=0", case="given", run=1, size=20),
     case(hidden_index.gaussian, rng=RNG, size=8, direction=given.UNIT),
     case(hidden_index.published, case="given"),
@@ -95,6 +96,7 @@ CASES = [
     *(case(of, network=given.tiny(), flattening="joined") for of in (deep.weight_matrices, deep.singular_values)),
     case(stats.percentiles, "draws=inf,stacked", draws=Y),
     case(stats.Interval.from_draws, "estimate=nan,inf,0,-1,1e300 draws=inf", estimate=0.5, draws=Y),
+    case(stats.Interval.of_correlation, "estimate=0,-1,1e300", estimate=0.5, draws=Y / 10, pairs=9),
     case(stats.wilson, "successes=0", successes=3, trials=7),
     case(stats.student, values=Y),
     case(stats.bootstrap, "name=*", values=Y, name="a", resamples=100),
@@ -102,6 +104,9 @@ CASES = [
     case(stats.spearman, a=Y, b=X[:, 0]),
     case(stats.rank_correlation, "a=inf b=inf", a=Y, b=X[:, 0]),
     case(stats.holm, "p_values=scalar,stacked", p_values=np.array([0.01, 0.2])),
-    *(case(side, "value=nan,inf,0,-1,1e300", value=0.5) for side in (MEAN.above, MEAN.below, MEAN.contains)),
+    *(
+        case(side, "value=nan,inf,0,-1,1e300", value=0.5)
+        for side in (MEAN.above, MEAN.below, MEAN.contains, MEAN.exceeds)
+    ),
     case(MEAN.inside, "low=nan,inf,0,-1,1e300 high=nan,inf,0,-1,1e300", low=-5.0, high=5.0),
 ]  # fmt: skip

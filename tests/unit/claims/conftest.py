@@ -65,12 +65,25 @@ LEDGER = """\
 """
 
 
+# What the rule of the second claim finds, on a page of its own.
+FALLS = claims.Outcome(
+    answer="The curve falls.",
+    finding="slope -0.5 [-0.6, -0.4]",
+    parts={"a": "reproduced", "b": "contradicted"},
+    evidence={"slope": -0.5},
+    reading="reproduced",
+    reading_why="(b) is a matter of words",
+)
+
+
 @pytest.fixture
 def folder(tmp_path) -> Path:
     """A ledger of three claims."""
-    (tmp_path / "documents.yml").write_text(DOCUMENTS, encoding="utf-8")
-    (tmp_path / "toy.yml").write_text(LEDGER, encoding="utf-8")
-    return tmp_path
+    folder = tmp_path / "claims"
+    folder.mkdir()
+    (folder / "documents.yml").write_text(DOCUMENTS, encoding="utf-8")
+    (folder / "toy.yml").write_text(LEDGER, encoding="utf-8")
+    return folder
 
 
 @pytest.fixture
@@ -84,6 +97,17 @@ def compare(monkeypatch):
     """Comparing strictly is the rule, whatever the environment of the test run says."""
     monkeypatch.delenv("SHALLOW_LEDGER", raising=False)
     monkeypatch.setenv("SHALLOW_STRICT", "1")
+
+
+@pytest.fixture
+def answered(folder, update, monkeypatch) -> claims.Ledger:
+    """A ledger whose second row has an answer, a reading and a page."""
+    path, old = folder / "toy.yml", "  reason: nobody has looked\n  verdict: untested\n\n- id: TO-03"
+    new = "  finding: x\n  page: falls\n  cell: to-02\n  verdict: partly\n\n- id: TO-03"
+    path.write_text(LEDGER.replace(old, new), encoding="utf-8")
+    claims.Ledger("toy", folder).report("TO-02", FALLS)
+    monkeypatch.delenv("SHALLOW_LEDGER")
+    return claims.Ledger("toy", folder)
 
 
 @pytest.fixture

@@ -35,6 +35,34 @@ def test_decide_refuses(arguments, says):
         claims.decide(**arguments)
 
 
+@pytest.mark.parametrize(
+    ("conditions", "all_of", "any_of"),
+    [
+        ([True, np.True_], True, True), ([True, None], None, True), ([None, np.False_], False, None),
+        ([False, False], False, False), ([None], None, None), ([np.True_, np.False_], False, True),
+    ],
+)  # fmt: skip
+def test_conditions_of_which_some_are_open(conditions, all_of, any_of):
+    assert (claims.all_of(*conditions), claims.any_of(*conditions)) == (all_of, any_of)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"verdict": "nice"}, "verdict must be one of reproduced, .*, got 'nice'"),
+        ({"verdict": "partly", "parts": {"a": "nice"}}, "part 'a' must be one of"),
+        ({"verdict": ""}, "parts must be a non-empty mapping"),
+        ({"verdict": "partly", "reading": "partly", "reading_why": "so"}, "reading must differ"),
+        ({"verdict": "partly", "reading": "answered"}, "reading must .* come with reading_why"),
+        ({"verdict": "partly", "answer": "so " * 26}, "answer must have at most 25 words, got 26"),
+        ({"verdict": "partly", "finding": ""}, "finding must be one sentence"),
+    ],
+)
+def test_an_outcome_refuses(fields, says):
+    with pytest.raises(ValueError, match=says):
+        claims.Outcome(**({"answer": "It is.", "finding": "slope 0.1"} | fields))
+
+
 def test_letters_that_hold_are_reproduced_and_the_others_contradicted():
     assert claims.lettered({"a": True, "b": np.array(False)}) == {"a": "reproduced", "b": "contradicted"}
 

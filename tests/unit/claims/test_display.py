@@ -1,8 +1,9 @@
 """What a chapter and the page of claims show."""
 
 import numpy as np
+from unit.claims.conftest import FALLS
 
-from shallow.book import claims
+from shallow.book import claims, paths
 from shallow.book.claims import display
 from shallow.book.claims.rows import KINDS
 
@@ -30,8 +31,8 @@ def test_claim_shows_source_rule_and_parameters(decided):
 def test_a_card_counts_and_a_table_has_every_line(decided):
     card, report = decided.card(), decided.report("TO-03", "answered", finding="slope 0.1 [0.0, 0.2]")
     assert repr(card).splitlines()[1] == "3 claims: 1 partly, 1 answered, 1 untested"
-    assert 'href="#to-01"' in card._repr_html_() and "claims.html#toy" in card._repr_html_()
-    assert decided.lines(report, report)._repr_html_().count("<tr>") == 3
+    assert 'href="toy.html#to-01"' in card._repr_html_() and "claims.html#toy" in card._repr_html_()
+    assert decided.lines(report, report)._repr_html_().count('<tr data-decided="TO-03 answered">') == 2
 
 
 def test_page_of_claims(decided, folder):
@@ -41,6 +42,42 @@ def test_page_of_claims(decided, folder):
     assert "nobody has looked" in page and 'href="#document-toy"' in page
     assert set(KINDS) <= set(page.split('data-kind="')[1].split('"')[0].split())
     assert 'href="toy.html#to-01"' in claims.found("TO-01", folder)._repr_html_()
+
+
+def test_an_answer_stands_first_and_the_numbers_are_folded(answered, folder):
+    report = answered.report("TO-02", FALLS)
+    assert repr(report) == (
+        "TO-02 · partly (a reproduced, b contradicted) · our reading: reproduced, (b) is a matter of words · "
+        "The curve falls. · slope -0.5 [-0.6, -0.4]"
+    )
+    box, line, page = (shown._repr_html_() for shown in (report, answered.lines(report), claims.table(folder)))
+    order = ["The curve falls.", "by the rule:", "&nbsp;partly", "(a)", "our reading:", "a matter of words", "<details"]
+    places = [box.index(piece) for piece in order]
+    assert places == sorted(places) and box.index("slope -0.5") > places[-1]
+    for html in (line, page):
+        assert html.index("The curve falls.") < html.index("In numbers</summary>slope -0.5") < html.index("words")
+
+
+def test_other_readings_are_counted_beside_the_rules(answered, folder):
+    said = "3 claims, 1 partly, 1 answered, 1 untested, 1 read otherwise"
+    assert said in repr(claims.counts_table(folder)) and said in repr(claims.overview(folder))
+    for shown in (claims.counts_table(folder), claims.overview(folder), answered.card()):
+        assert "read otherwise" in shown._repr_html_()
+
+
+def test_links_lead_to_the_page_of_a_claim_from_any_page(answered, folder, monkeypatch):
+    found = claims.found("TO-02", folder)
+    assert repr(found) == repr(answered.report("TO-02", FALLS)) and 'href="toy/falls.html#to-02"' in found._repr_html_()
+    monkeypatch.setattr(paths, "BOOK", folder.parent)
+    (folder.parent / "toy").mkdir()
+    (folder.parent / "toy" / "index.md").touch()
+    monkeypatch.chdir(folder.parent / "toy")
+    assert 'href="../toy/index.html"' in claims.overview(folder)._repr_html_()
+    assert 'href="../toy/falls.html#to-02"' in claims.table(folder)._repr_html_()
+    for shown in (answered.card(), answered.report("TO-02", FALLS)):
+        assert 'href="../claims.html#to' in shown._repr_html_()
+    (folder.parent / "toy.md").touch()
+    assert 'href="../toy.html"' in claims.overview(folder)._repr_html_(), "the page is there while both are"
 
 
 def test_counts_at_a_glance(decided, folder):

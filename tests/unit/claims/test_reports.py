@@ -1,7 +1,10 @@
 """A report of a chapter beside the row of the ledger; the last of several digits is no difference."""
 
+import re
+from dataclasses import replace
+
 import pytest
-from unit.claims.conftest import LEDGER
+from unit.claims.conftest import FALLS, LEDGER
 
 from shallow.book import claims
 from shallow.book.claims import rounding
@@ -30,6 +33,22 @@ def test_any_difference_is_a_mismatch(decided, outcome, finding, verdict, differ
     message = str(error.value)
     assert {key for key in ("verdict", "parts", "finding") if f"\n  {key}\n" in message} == differs
     assert "TO-01" in message and "toy.yml" in message and "make references" in message
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("answer", "The curve rises."), ("finding", "slope -0.7 [-0.8, -0.6]"), ("verdict", "contradicted"),
+        ("parts", {"a": "partly", "b": "contradicted"}), ("reading", "answered"), ("reading_why", "it is a question"),
+    ],
+)  # fmt: skip
+def test_an_outcome_agrees_in_all_that_is_shown(answered, key, value):
+    answered.report("TO-02", FALLS)
+    with pytest.raises(claims.LedgerMismatch) as error:
+        answered.report("TO-02", replace(FALLS, **{key: value}))
+    assert re.findall(r"^  (\w+)$", str(error.value), flags=re.MULTILINE) == [key]
+    with pytest.raises(ValueError, match="those of the Outcome"):
+        answered.report("TO-02", FALLS, finding="another")
 
 
 def test_a_reader_sees_the_ledger_beside_another_result(decided, monkeypatch):

@@ -1,11 +1,12 @@
 """Update mode: the rows that change, and nothing else."""
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
-from unit.claims.conftest import LEDGER
+from unit.claims.conftest import FALLS, LEDGER
 
 from shallow.book import claims
 
@@ -20,6 +21,13 @@ def test_update_changes_one_row_and_nothing_else(folder, update):
     assert (row.verdict, dict(row.parts), row.cell) == ("reproduced", {"a": "reproduced", "b": "reproduced"}, "to-02")
     assert (row.finding, row.reason) == (finding, None)
     assert "  parts: {a: reproduced, b: reproduced}\n" in new
+
+
+def test_an_outcome_is_written_and_read_again(answered):
+    row = answered["TO-02"]
+    assert all(getattr(row, key) == value for key, value in vars(FALLS).items() if key != "evidence")
+    keys = re.findall(r"^  (\w+):", answered.path.read_text("utf-8").split("- id: ")[2], flags=re.MULTILINE)
+    assert keys[-7:] == ["answer", "finding", "reading", "reading_why", "page", "cell", "verdict"]
 
 
 @pytest.mark.parametrize("id", ["TO-01", "TO-02", "TO-03"])

@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 
+from shallow.book import paths
 from shallow.book.claims.rows import VERDICTS, Document, Row
 
 # Symbol and colour of each verdict; white text on any of the colours has a contrast of at least 4.5.
@@ -23,7 +25,6 @@ STYLE = {
     "undecided": ("?", "#57606a"),
     "untested": ("○", "#6e7781"),
 }
-PAGE = "claims.html"
 HEAD = "<tr><th>Claim</th><th>What the document says, and where</th><th>What we found</th></tr>"
 
 
@@ -49,17 +50,44 @@ class Report:
     against: Row | None = None
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{name} {verdict}" for name, verdict in self.row.parts.items())
-        outcome = f"{self.row.verdict} ({parts})" if parts else self.row.verdict
         ledger = f"\nThe ledger says: {Report(self.against)}" if self.against else ""
-        return f"{self.row.id} · {outcome} · {self.row.outcome}{ledger}"
+        return in_a_line(self.row) + ledger
 
     def _repr_html_(self) -> str:
-        row = self.row
-        return (
-            f'<div class="ledger-verdict" {box(row.verdict)}>{id_link(row)} {badge(row.verdict)}'
-            f"{parts_list(row.parts)}<div>{escape(row.outcome)}</div>{instead(self)}</div>"
-        )
+        row, found = self.row, f"<div>{escape(self.row.outcome)}</div>"
+        said = f"{badge(row.verdict)}{parts_list(row.parts)}"
+        if row.answer:
+            said = f'<b class="ledger-answer">{escape(row.answer)}</b><div>by the rule: {said}{reading(row)}</div>'
+            found = in_numbers(row)
+        about = f'class="ledger-verdict" {decided(row)} {box(row.verdict)}'
+        return f"<div {about}>{id_link(row)} {said}{found}{instead(self)}</div>"
+
+
+def in_a_line(row: Row) -> str:
+    """Number, verdict with its parts, our reading where it is another one, answer and finding, as plain text."""
+    parts = ", ".join(f"{name} {verdict}" for name, verdict in row.parts.items())
+    read = f"our reading: {row.reading}, {row.reading_why}" if row.reading else None
+    said = (row.id, f"{row.verdict} ({parts})" if parts else row.verdict, read, row.answer, row.outcome)
+    return " · ".join(filter(None, said))
+
+
+def reading(row: Row) -> str:
+    """Our reading with its reason, where it is not the rule's verdict."""
+    if not row.reading:
+        return ""
+    why = escape(row.reading_why or "")
+    return f'<div class="ledger-reading">our reading: {badge(row.reading)}<span>{why}</span></div>'
+
+
+def in_numbers(row: Row) -> str:
+    """The finding, folded."""
+    return f'<details class="ledger-numbers"><summary>In numbers</summary>{escape(row.outcome)}</details>'
+
+
+def outcome(row: Row) -> str:
+    """What came out, for the last column of a table: the answer with the finding folded, or the finding alone."""
+    found = f"{escape(row.answer)}{in_numbers(row)}" if row.answer else escape(row.outcome)
+    return found + parts_list(row.parts) + reading(row)
 
 
 def instead(report: Report) -> str:
@@ -76,14 +104,26 @@ def badge(verdict: str) -> str:
     )
 
 
+def decided(row: Row) -> str:
+    """The attribute by which a built page says what it has decided."""
+    return f'data-decided="{row.id} {row.verdict}"'
+
+
 def box(verdict: str) -> str:
     """Attributes of a box with a bar in the verdict's colour."""
     return f'style="border-left:.3em solid {STYLE[verdict][1]};padding:.4em .9em;margin:.6em 0"'
 
 
+def to(page: str) -> str:
+    """The relative address of a page of the book, such as "claims", from the page being run: it runs in its folder."""
+    here = Path.cwd()
+    up = "../" * len(here.relative_to(paths.BOOK).parts) if here.is_relative_to(paths.BOOK) else ""
+    return f"{up}{page}.html"
+
+
 def id_link(row: Row) -> str:
     """The claim's id, linked to its row on the page of claims."""
-    return f'<a class="ledger-id" href="{PAGE}#{row.id.lower()}"><b>{row.id}</b></a>'
+    return f'<a class="ledger-id" href="{to("claims")}#{row.id.lower()}"><b>{row.id}</b></a>'
 
 
 def parts_list(parts: Mapping[str, str]) -> str:
@@ -137,9 +177,9 @@ def statements(rows: Sequence[Row]) -> Display:
 def lines(reports: Sequence[Report]) -> Display:
     """A compact table with one line for each report."""
     body = "".join(
-        f"<tr><td>{id_link(row)} <br>{badge(row.verdict)}</td>"
+        f"<tr {decided(row)}><td>{id_link(row)} <br>{badge(row.verdict)}</td>"
         f'<td><span class="ledger-place">{escape(row.place)}</span> {escape(row.claim)}{rule(row)}</td>'
-        f"<td>{escape(row.outcome)}{parts_list(row.parts)}{instead(report)}</td></tr>"
+        f"<td>{outcome(row)}{instead(report)}</td></tr>"
         for report in reports
         for row in [report.row]
     )
@@ -154,8 +194,15 @@ def counts(rows: Sequence[Row]) -> dict[str, int]:
 
 
 def tally(rows: Sequence[Row]) -> str:
-    """Counts by verdict in words, verdicts without a claim left out."""
-    return ", ".join(f"{number} {verdict}" for verdict, number in counts(rows).items() if number)
+    """Counts by verdict in words, verdicts without a claim left out, and how many we read otherwise."""
+    numbers = {**counts(rows), "read otherwise": sum(row.reading is not None for row in rows)}
+    return ", ".join(f"{number} {words}" for words, number in numbers.items() if number)
+
+
+def otherwise(rows: Sequence[Row]) -> str:
+    """How many claims we read in another way than the rule, if there are any."""
+    number = sum(row.reading is not None for row in rows)
+    return f' <small class="ledger-otherwise">{number} read otherwise</small>' if number else ""
 
 
 def card(document: Document, rows: Sequence[Row]) -> Display:
@@ -164,21 +211,23 @@ def card(document: Document, rows: Sequence[Row]) -> Display:
     first = [f"{document.title} ({document.authors}, {document.year})", f"{len(rows)} claims: {tally(rows)}"]
     text = "\n".join([*first, *(f"{row.id} · {row.verdict} · {row.claim}" for row in headlines)])
     badges = " ".join(f"{number}&nbsp;×&nbsp;{badge(verdict)}" for verdict, number in counts(rows).items() if number)
+    badges += otherwise(rows)
     items = "".join(
         f"<tr><td>{cell_link(row)}</td><td>{badge(row.verdict)}</td><td>{escape(row.claim)}</td></tr>"
         for row in headlines
     )
+    claims = f'<a href="{to("claims")}#{document.chapter}">{len(rows)} claims</a>'
     html = (
         f'<div class="ledger-card" style="border:1px solid #8886;border-radius:.5em;padding:.8em 1em;margin:.6em 0">'
         f"<p><b>{escape(document.title)}</b><br>{escape(document.authors)}, {document.year}. "
-        f'{escape(document.published)}.</p><p><a href="{PAGE}#{document.chapter}">{len(rows)} claims</a>: {badges}</p>'
+        f"{escape(document.published)}.</p><p>{claims}: {badges}</p>"
         f'<table class="ledger ledger-headlines"><tbody>{items}</tbody></table></div>'
     )
     return Display(text, html)
 
 
-def cell_link(row: Row, page: str = "") -> str:
+def cell_link(row: Row) -> str:
     """The claim's id, linked to the cell that decides it, plain where there is none."""
     if row.cell is None:
         return f'<span class="ledger-id"><b>{row.id}</b></span>'
-    return f'<a class="ledger-id" href="{page}#{row.cell}"><b>{row.id}</b></a>'
+    return f'<a class="ledger-id" href="{to(row.address)}#{row.cell}"><b>{row.id}</b></a>'

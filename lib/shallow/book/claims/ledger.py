@@ -13,9 +13,9 @@ import numpy as np
 from shallow.book import paths, session
 from shallow.book.claims import display, update
 from shallow.book.claims.display import Display, Report
-from shallow.book.claims.outcome import combine
+from shallow.book.claims.outcome import Outcome, combine
 from shallow.book.claims.rounding import settled
-from shallow.book.claims.rows import VERDICTS, Row, documents, one_sentence, read
+from shallow.book.claims.rows import OUTCOME, VERDICTS, Row, documents, one_sentence, read
 
 
 class LedgerMismatch(Exception):
@@ -70,6 +70,11 @@ class Ledger:
             raise KeyError(f"{self.path.name} has no claim {id!r}{hint}")
         return self.rows[id]
 
+    def row(self, id: str, outcome: Outcome) -> Row:
+        """The row of a claim with another outcome in it."""
+        fields = {key: value for key, value in vars(outcome).items() if key != "evidence"}
+        return replace(self[id], **fields, cell=id.lower(), reason=None)
+
     def card(self) -> Display:
         """The head of a chapter: the document, the counts by verdict, its headline claims with their verdicts."""
         return display.card(self.document, list(self.rows.values()))
@@ -78,7 +83,9 @@ class Ledger:
         """What the ledger says before the run: the claim and its place, the rule, the parameters."""
         return display.statements([self[id] for id in ids])
 
-    def report(self, id: str, outcome: str | Mapping[str, str], *, finding: str, verdict: str | None = None) -> Report:
+    def report(
+        self, id: str, outcome: Outcome | str | Mapping[str, str], *, finding: str = "", verdict: str | None = None
+    ) -> Report:
         """Hold an outcome against the ledger and show it; last expression of the cell that decides the claim.
 
         Where it differs from the row, by more than the last of several digits, what the ledger says is shown below it:
@@ -87,14 +94,31 @@ class Ledger:
 
         Args:
             id: the claim, "CL-14".
-            outcome: its verdict, or the verdicts of its parts, {"a": ..., "b": ...}, combined by `combine`.
-            finding: one sentence, measured numbers rounded to their statistical precision.
+            outcome: what its rule found; or its verdict, or those of its parts, {"a": ..., "b": ...}, see `combine`.
+            finding: without an Outcome: one sentence, measured numbers rounded to their statistical precision.
             verdict: of a claim with parts whose test combines them in a way of its own.
         Raises:
-            LedgerMismatch: in a strict session, when verdict, parts or finding differ from the row.
+            LedgerMismatch: in a strict session, when verdict, parts, finding, answer or reading differ from the row.
             KeyError: no such claim.   ValueError: an unknown verdict, an empty finding.
         """
         row = self[id]
+        if not isinstance(outcome, Outcome):
+            found = replace(row, **self._decided(id, outcome, finding, verdict), cell=id.lower(), reason=None)
+        elif finding or verdict:
+            raise ValueError(f"{id}: finding and verdict are those of the Outcome, and cannot be given beside it")
+        else:
+            found = self.row(id, outcome)
+        if os.environ.get("SHALLOW_LEDGER") == "update":
+            self.rows[id] = found
+            update.write(self.path, found)
+        elif different := differences(found, row):
+            if session.is_strict():
+                raise LedgerMismatch(_mismatch(found, row, different, self.path))
+            return Report(found, against=row)
+        return Report(found)
+
+    def _decided(self, id: str, outcome: str | Mapping[str, str], finding: str, verdict: str | None) -> dict:
+        """Verdict, parts and finding of a claim whose cell gives them one by one."""
         if not isinstance(outcome, str):
             combined = combine(outcome)
             parts, verdict = dict(outcome), verdict or combined
@@ -106,27 +130,21 @@ class Ledger:
             allowed, where = ", ".join(VERDICTS[:-1]), self.path.name
             reason = f"why a claim is untested is written into {where}"
             raise ValueError(f"{id}: a verdict is one of {allowed}, got {verdict!r} ({reason})")
-        outcome = {"verdict": verdict, "parts": parts, "finding": one_sentence(finding)}
-        found = replace(row, **outcome, cell=id.lower(), reason=None)
-        if os.environ.get("SHALLOW_LEDGER") == "update":
-            self.rows[id] = found
-            update.write(self.path, found)
-        elif different := _different(found, row):
-            if session.is_strict():
-                raise LedgerMismatch(_mismatch(found, row, different, self.path))
-            return Report(found, against=row)
-        return Report(found)
+        return {"verdict": verdict, "parts": parts, "finding": one_sentence(finding)}
 
     def lines(self, *reports: Report) -> Display:
         """Detail claims as a compact table, one line each."""
         return display.lines(reports)
 
 
-def _different(found: Row, row: Row) -> list[str]:
-    """Which of verdict, parts and finding differ, the last of several digits in the finding aside."""
-    same = {"verdict": found.verdict == row.verdict, "parts": found.parts == row.parts}
-    same["finding"] = settled(found.finding, row.finding or "") == (row.finding or "")
-    return [key for key, equal in same.items() if not equal]
+def differences(found: Row, row: Row) -> list[str]:
+    """The keys by which two outcomes differ, the last of several digits of numbers in a text aside."""
+
+    def differs(key: str) -> bool:
+        new, old = (update.plain(getattr(one, key)) for one in (found, row))
+        return (settled(new, old) if isinstance(new, str) and isinstance(old, str) else new) != old
+
+    return list(filter(differs, ("verdict", *OUTCOME)))
 
 
 def _mismatch(found: Row, row: Row, different: list[str], path: Path) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from shallow.book.claims.rows import VERDICTS, check_parts, one_sentence
-
-WORDS = 25  # of an answer, at most
+from shallow.book.claims.rows import check_parts, check_reading, one_sentence, short
 
 
 @dataclass(frozen=True)
@@ -35,17 +33,12 @@ class Outcome:
     reading_why: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("answer", "finding"):
-            object.__setattr__(self, name, one_sentence(getattr(self, name)))
-        if len(self.answer.split()) > WORDS:
-            raise ValueError(f"answer must have at most {WORDS} words, got {len(self.answer.split())}: {self.answer!r}")
-        if not self.verdict:
-            object.__setattr__(self, "verdict", combine(self.parts))
-        for name in ("verdict", "reading"):
-            if (value := getattr(self, name)) not in (*VERDICTS[:-1], *([None] if name == "reading" else [])):
-                raise ValueError(f"{name} must be one of {', '.join(VERDICTS[:-1])}, got {value!r}")
-        if bool(self.reading) != bool(self.reading_why) or self.reading == self.verdict:
-            raise ValueError("reading must differ from the verdict and come with reading_why, or both be left out")
+        object.__setattr__(self, "finding", one_sentence(self.finding))
+        object.__setattr__(self, "answer", short(self.answer))
+        if self.parts or not self.verdict:
+            object.__setattr__(self, "verdict", self.verdict or combine(self.parts))
+            check_parts(self.parts)
+        check_reading(self.verdict, self.reading, self.reading_why)
 
 
 def combine(parts: Mapping[str, str]) -> str:
@@ -67,9 +60,9 @@ def verdict(holds: bool | None) -> str:
 
 def all_of(*conditions: bool | None) -> bool | None:
     """Whether all hold: False if one does not, else None if one is open."""
-    return False if any(one is False for one in conditions) else None if None in conditions else True
+    return False if any(one is not None and not one for one in conditions) else None if None in conditions else True
 
 
 def any_of(*conditions: bool | None) -> bool | None:
     """Whether one holds: True if one does, else None if one is open."""
-    return True if any(one is True for one in conditions) else None if None in conditions else False
+    return True if any(conditions) else None if None in conditions else False

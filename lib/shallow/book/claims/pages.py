@@ -7,7 +7,8 @@ from html import escape
 from pathlib import Path
 
 from shallow.book import paths
-from shallow.book.claims.display import HEAD, STYLE, Display, badge, cell_link, counts, parts_list, rule, tally
+from shallow.book.claims import display
+from shallow.book.claims.display import HEAD, STYLE, Display, badge, cell_link, counts, rule, tally
 from shallow.book.claims.rows import KINDS, RANKS, VERDICTS, Document, Row, documents, everything, read
 
 
@@ -15,7 +16,7 @@ def overview(folder: Path = paths.CLAIMS) -> Display:
     """What each document claims, in a sentence, and a bar of the numbers of its claims with each verdict."""
     chapters, rows = _chapters(folder), everything(folder)
     body = "".join(
-        f'<tr><th scope="row"><a href="{document.chapter}.html">{escape(document.name)}</a></th>'
+        f'<tr><th scope="row"><a href="{display.to(document.paper)}">{escape(document.name)}</a></th>'
         f"<td>{escape(document.thesis)}</td><td>{_bar(own)}</td></tr>"
         for document, own in chapters.items()
     )
@@ -37,16 +38,20 @@ def _bar(rows: Sequence[Row]) -> str:
         for verdict, number in counts(rows).items()
         if number
     )
-    return f'<div class="ledger-bar" role="img" aria-label="{tally(rows)}">{parts}</div>'
+    return f'<div class="ledger-bar" role="img" aria-label="{tally(rows)}">{parts}</div>{display.otherwise(rows)}'
 
 
 def counts_table(folder: Path = paths.CLAIMS) -> Display:
     """How many claims of each chapter have each verdict, with totals: a verdict a row, a chapter a column."""
     chapters, rows = _chapters(folder), everything(folder)
     columns = [*chapters.values(), rows]
-    names = [f'<a href="claims.html#{document.chapter}">{escape(document.name)}</a>' for document in chapters]
+    names = [
+        f'<a href="{display.to("claims")}#{document.chapter}">{escape(document.name)}</a>' for document in chapters
+    ]
     head = "".join(f'<th scope="col">{name}</th>' for name in ("", *names, "All"))
     body = [_counts_row(badge(verdict), [counts(column)[verdict] for column in columns]) for verdict in VERDICTS]
+    if any(others := [sum(row.reading is not None for row in column) for column in columns]):
+        body.append(_counts_row("read otherwise", others))
     body.append(_counts_row("claims", [len(column) for column in columns]))
     text = [f"{document.name}: {_sum(own)}" for document, own in chapters.items()] + [f"All: {_sum(rows)}"]
     html = f'<table class="ledger-counts"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
@@ -67,15 +72,13 @@ def _sum(rows: Sequence[Row]) -> str:
 
 
 def found(id: str, folder: Path = paths.CLAIMS) -> Display:
-    """One claim on a page of another chapter: its number, linked to the cell that decides it, verdict and finding.
+    """One claim on another page: its number, linked to the cell that decides it, verdict, answer and finding.
 
     Raises KeyError for an id that no document has.
     """
     row = {row.id: row for row in everything(folder)}[id]
-    link = cell_link(row, f"{row.chapter}.html")
-    numbers = f"<details><summary>in numbers</summary><small>{escape(row.outcome)}</small></details>"
-    html = f'<div class="ledger-found">{link} {badge(row.verdict)}{numbers}</div>'
-    return Display(f"{row.id} · {row.verdict} · {row.outcome}", html)
+    said = f"{badge(row.verdict)}{escape(row.answer or '')}{display.reading(row)}{display.in_numbers(row)}"
+    return Display(display.in_a_line(row), f'<div class="ledger-found">{cell_link(row)} {said}</div>')
 
 
 def table(folder: Path = paths.CLAIMS) -> Display:
@@ -102,9 +105,9 @@ def _table_row(document: Document, row: Row) -> str:
     data = " ".join(f'data-{field}="{value}"' for field, value in fields.items())
     about = f"document-{document.chapter.replace('_', '-')}"
     return (
-        f'<tr id="{row.id.lower()}" {data}><td>{cell_link(row, f"{row.chapter}.html")} <br>{badge(row.verdict)}'
+        f'<tr id="{row.id.lower()}" {data}><td>{cell_link(row)} <br>{badge(row.verdict)}'
         f"<small>{row.rank}</small><small>{row.kind}</small></td>"
         f'<td><a class="ledger-place" href="#{about}">{escape(row.place)}</a> {escape(row.claim)}'
         f"{rule(row, 'Rule')}</td>"
-        f"<td>{escape(row.outcome)}{parts_list(row.parts)}</td></tr>"
+        f"<td>{display.outcome(row)}</td></tr>"
     )

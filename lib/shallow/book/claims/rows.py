@@ -19,8 +19,11 @@ RANKS = ("headline", "supporting", "detail")
 KINDS = ("statement", "figure", "table", "theorem", "derivation", "open")
 # A row ends with its verdict: the file reads as claim, rule, outcome, and comments between rows survive an update.
 REQUIRED = ("id", "source", "kind", "rank", "claim", "test", "parameters", "scale", "verdict")
-OPTIONAL = ("with", "note", "test_was", "parameters_was", "test_why", "reason", "parts", "finding", "cell")
+OPTIONAL = ("with", "note", "test_was", "parameters_was", "test_why", "reason")
+# What came out, in the order of the file; `page` says where: book/<chapter>/<page>.md, without it book/<chapter>.md.
+OUTCOME = ("parts", "answer", "finding", "reading", "reading_why", "page", "cell")
 ALLOWED = {"verdict": VERDICTS, "rank": RANKS, "kind": KINDS, "scale": ("live", "recorded")}
+WORDS = 25  # of an answer, at most
 
 # A sentence that goes on after its end: "... in 3 of 5 seeds. The control ...".
 _SECOND_SENTENCE = re.compile(r"[.!?]\s+[A-Z]")
@@ -34,7 +37,8 @@ class LedgerError(ValueError):
 class Document:
     """What a chapter is about: the document, and how to cite it."""
 
-    chapter: str  # the file's stem: book/<chapter>.md, book/claims/<chapter>.yml
+    chapter: str  # the file's stem: book/claims/<chapter>.yml
+    paper: str  # its page: chapter, or chapter/index where the chapter is a folder of pages
     name: str  # the chapter's title
     title: str
     authors: str
@@ -66,7 +70,11 @@ class Row:
     test_why: str | None = None
     reason: str | None = None
     parts: Mapping[str, str] = field(default_factory=dict)
+    answer: str | None = None
     finding: str | None = None
+    reading: str | None = None  # our verdict, where a fair reading differs from the rule's
+    reading_why: str | None = None
+    page: str | None = None
     cell: str | None = None
 
     @property
@@ -75,19 +83,40 @@ class Row:
         return self.source if isinstance(self.source, str) else "; ".join(self.source)
 
     @property
+    def address(self) -> str:
+        """The page that decides it: below the book's folder, without suffix."""
+        return f"{self.chapter}/{self.page}" if self.page else self.chapter
+
+    @property
     def outcome(self) -> str:
         """The finding, or why there is none."""
         return self.finding or self.reason or ""
 
 
-def one_sentence(text: str) -> str:
+def one_sentence(text: str, name: str = "finding") -> str:
     """The text with single spaces; ValueError unless it is one non-empty sentence."""
     plain = " ".join(str(text).split())
     if not plain:
-        raise ValueError("finding must be one sentence, got an empty text")
+        raise ValueError(f"{name} must be one sentence, got an empty text")
     if _SECOND_SENTENCE.search(plain):
-        raise ValueError(f"finding must be one sentence (join clauses by a semicolon), got {plain!r}")
+        raise ValueError(f"{name} must be one sentence (join clauses by a semicolon), got {plain!r}")
     return plain
+
+
+def short(text: str) -> str:
+    """The text as :func:`one_sentence`; ValueError unless it has at most WORDS words."""
+    if len((plain := one_sentence(text, "answer")).split()) > WORDS:
+        raise ValueError(f"answer must have at most {WORDS} words, got {len(plain.split())}: {plain!r}")
+    return plain
+
+
+def check_reading(verdict: str, reading: str | None, why: str | None) -> None:
+    """ValueError unless the verdict is one that a rule can give, and a reading another one, with its reason."""
+    for name, value in {"verdict": verdict, "reading": reading or verdict}.items():
+        if value not in VERDICTS[:-1]:
+            raise ValueError(f"{name} must be one of {', '.join(VERDICTS[:-1])}, got {value!r}")
+    if bool(reading) != bool(why) or reading == verdict:
+        raise ValueError("reading must differ from the verdict and come with reading_why, or both be left out")
 
 
 def check_parts(parts: Mapping[str, str]) -> None:
@@ -102,7 +131,15 @@ def check_parts(parts: Mapping[str, str]) -> None:
 def documents(folder: Path = paths.CLAIMS) -> dict[str, Document]:
     """The documents of the book in its order, by chapter."""
     entries = _load(folder / "documents.yml").items()
-    return {chapter: Document(chapter=chapter, **entry) for chapter, entry in entries}
+    folders = {page.parent.name for page in pages(folder.parent) if page.parent != folder.parent}
+    papers = {chapter: f"{chapter}/index" if chapter in folders else chapter for chapter, _ in entries}
+    return {chapter: Document(chapter=chapter, paper=papers[chapter], **entry) for chapter, entry in entries}
+
+
+def pages(book: Path = paths.BOOK) -> list[Path]:
+    """The Markdown files of the book in name order; those of a folder count where there is no page of its name."""
+    nested = [page for page in book.glob("*/*.md") if not page.parent.with_suffix(".md").exists()]
+    return sorted([*book.glob("*.md"), *nested])
 
 
 def everything(folder: Path = paths.CLAIMS) -> list[Row]:
@@ -131,8 +168,9 @@ def _load(path: Path) -> Any:
 
 def _row(chapter: str, entry: Mapping[str, Any]) -> Row:
     values = {("under" if key == "with" else key): value for key, value in entry.items()}
-    if values.get("finding"):
-        values["finding"] = one_sentence(values["finding"])
+    for key in ("answer", "finding", "reading_why"):
+        if values.get(key):
+            values[key] = " ".join(values[key].split())
     return Row(chapter=chapter, **values)
 
 
@@ -153,7 +191,7 @@ def _faults(entries: Any, prefix: str) -> Iterator[str]:
 def _faults_of_claim(entry: Mapping[str, Any], headlines: Set[str]) -> Iterator[str]:
     missing = [key for key in REQUIRED if entry.get(key) in (None, "", [], {})]
     yield from (f"`{key}` is missing" for key in missing)
-    yield from (f"unknown key {key!r}" for key in entry if key not in REQUIRED + OPTIONAL)
+    yield from (f"unknown key {key!r}" for key in entry if key not in REQUIRED + OPTIONAL + OUTCOME)
     for key, allowed in ALLOWED.items():
         if key in entry and entry[key] not in allowed:
             yield f"`{key}` must be one of {', '.join(allowed)}, got {entry[key]!r}"
@@ -167,8 +205,8 @@ def _faults_of_outcome(entry: Mapping[str, Any]) -> Iterator[str]:
     if list(entry)[-1] != "verdict":
         yield "`verdict` must be the last key of the row"
     if entry.get("verdict") == "untested":
-        if not entry.get("reason") or {"finding", "parts", "cell"} & set(entry):
-            yield "an untested row has a `reason`, and no `finding`, `parts` or `cell`"
+        if not entry.get("reason") or {*OUTCOME} & {*entry}:
+            yield f"an untested row has a `reason`, and none of {', '.join(OUTCOME)}"
         return
     if "reason" in entry or entry.get("cell") != str(entry.get("id")).lower():
         yield f"a row with a verdict has `cell: {str(entry.get('id')).lower()}`, and no `reason`"
@@ -176,5 +214,9 @@ def _faults_of_outcome(entry: Mapping[str, Any]) -> Iterator[str]:
         one_sentence(entry.get("finding") or "")
         if "parts" in entry:
             check_parts(entry["parts"])
+        if "answer" in entry:
+            short(entry["answer"])
+        if entry.get("verdict") in VERDICTS:
+            check_reading(entry["verdict"], entry.get("reading"), entry.get("reading_why"))
     except ValueError as error:
         yield str(error)

@@ -12,7 +12,7 @@ from pathlib import Path
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from shallow.book.claims.rows import Row, one_sentence
+from shallow.book.claims.rows import OUTCOME, Row
 from shallow.book.store import replace_files
 
 
@@ -33,27 +33,26 @@ def write(path: Path, row: Row) -> None:
     with _locked(path.parent):
         entries = yaml().load(path)
         entry = next(entry for entry in entries if entry["id"] == row.id)
-        if _outcome(entry) != _outcome(vars(row)):
+        if any(plain(entry.get(key)) != plain(getattr(row, key)) for key in ("verdict", *OUTCOME)):
             _put(entry, row)
             content = io.BytesIO()
             yaml().dump(entries, content)
             replace_files({path: content.getvalue()})
 
 
-def _outcome(entry: Mapping) -> tuple:
-    parts, finding = dict(entry.get("parts") or {}), one_sentence(entry.get("finding") or "-")
-    return entry["verdict"], parts, finding, entry.get("cell")
+def plain(value: object) -> object:
+    """A value of an outcome, however the file folds it; None for one that says nothing."""
+    return dict(value) if isinstance(value, Mapping) and value else " ".join(value.split()) if value else None
 
 
 def _put(entry: CommentedMap, row: Row) -> None:
     """The outcome goes in front of the verdict, which closes every row and so holds the comments after it."""
-    for key in ("reason", "parts", "finding", "cell"):
+    for key in ("reason", *OUTCOME):
         entry.pop(key, None)
-    parts = CommentedMap(row.parts)
-    parts.fa.set_flow_style()
-    for key, value in {"parts": parts, "finding": row.finding, "cell": row.cell}.items():
-        if value:
-            entry.insert(len(entry) - 1, key, value)
+        if value := getattr(row, key):
+            entry.insert(len(entry) - 1, key, CommentedMap(value) if key == "parts" else value)
+    if row.parts:
+        entry["parts"].fa.set_flow_style()
     entry["verdict"] = row.verdict
 
 

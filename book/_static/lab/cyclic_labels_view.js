@@ -1,0 +1,164 @@
+/* What the laboratory of cyclic labels shows: its controls, its two plots, the bump, and the same run in Python. */
+(() => {
+  "use strict";
+
+  const EPOCHS = 20000, EVERY = 100, POINTS = 1000;
+  // experiments.cyclic_labels.bumps: a running median of 11 records; a rise above 0.05 from epoch 500 on is a bump.
+  const WINDOW = 11, START = 500, RISE = 0.05;
+  const GRID = Array.from({ length: POINTS }, (_, i) => (i + 0.5) / POINTS - 0.5);
+  const whole = (number) => number.toLocaleString("en-US");
+  const counts = (settings) => [1, 2, 3, 4, 5, 6].map((c) => settings[`c${c}`]);
+  const total = (settings) => counts(settings).reduce((sum, count) => sum + count);
+
+  function smooth(values) {
+    const reach = (WINDOW - 1) / 2, last = values.length - 1;
+    return values.map((_, k) => {
+      const near = Array.from({ length: WINDOW }, (_, i) => values[Math.min(Math.max(k - reach + i, 0), last)]);
+      return near.sort((a, b) => a - b)[reach];
+    });
+  }
+
+  /* The largest rise of the smoothed test loss above its running minimum: { low, peak, height, diverging, recovers },
+   * null if it is no bump; diverging if the smoothed training loss at the peak is not above that at the low.
+   */
+  function bump({ train, test }) {
+    const first = START / EVERY;
+    if (test.length <= first) return null;
+    const [early, late] = [train, test].map((values) => smooth(Array.from(values)).slice(first));
+    let least = 0, low = 0, peak = 0, height = 0;
+    late.forEach((value, k) => {
+      if (value < late[least]) least = k;
+      if (value - late[least] > height) [low, peak, height] = [least, k, value - late[least]];
+    });
+    if (!(height > RISE)) return null;
+    const diverging = early[peak] <= early[low];
+    const recovers = diverging && late.slice(peak).some((value) => value <= late[low]);
+    return { low: START + low * EVERY, peak: START + peak * EVERY, height, diverging, recovers };
+  }
+
+  function describe({ settings, epoch, diverged, values }) {
+    if (diverged !== null) return `Training diverged at epoch ${whole(diverged)}: the step is too large.`;
+    const last = values.test.length - 1, now = `Epoch ${whole(epoch)}: training loss ${values.train[last].toFixed(2)}, `
+      + `test loss ${values.test[last].toFixed(2)}`;
+    if (epoch === 0) return `${now}; ${total(settings)} points.`;
+    const found = bump(values);
+    if (!found) return `${now}; no bump of the test loss.`;
+    const { low, peak, height, diverging, recovers } = found;
+    const words = `from epoch ${whole(low)} to ${whole(peak)}, height ${height.toFixed(2)}`;
+    if (!diverging) return `${now}; the test loss rises ${words}, but the training loss rises with it.`;
+    return `${now}; bump ${words}${recovers ? ", and the test loss comes down again" : ""}.`;
+  }
+
+  function python(settings) {
+    const { step, width, initial, loss, seed } = settings;
+    const doubled = initial === "antisymmetric" ? ", rates=nets.ANTISYMMETRIC" : "";
+    const network = {
+      "default": `nets.default(sample.rng, ${width})`,
+      "antisymmetric": `nets.antisymmetric(nets.default(sample.rng, ${width}))`,
+      "near zero": `nets.scaled(nets.default(sample.rng, ${width}), 0.1)`,
+    }[initial];
+    return `import numpy as np
+
+from shallow import nets
+from shallow.data import cyclic
+from shallow.train import univariate
+
+sample = cyclic.from_counts([${counts(settings).join(", ")}], seed=${seed})
+network = ${network}
+grid = cyclic.grid(${POINTS})
+run = univariate.train(
+    sample.x, sample.y, network, step=${step}, epochs=${EPOCHS}, reduction="${loss}", grid=grid${doubled}
+)
+train_loss = run.loss${loss === "sum" ? " / len(sample.x)" : ""}
+test_loss = np.maximum(0, 1 - cyclic.labels(grid) * run.predictions).mean(axis=-1)
+`;
+  }
+
+  // Shade the clusters of label -1; draw the points at their labels, upright triangles for +1.
+  function shade({ context, colour, box, x }) {
+    context.fillStyle = colour("shade");
+    for (const c of [0, 2, 4]) context.fillRect(x(c / 6 - 0.5), box.top, x(1 / 6) - x(0), box.height);
+  }
+  function points({ context, colour, scale, x, y }, { arrays }) {
+    if (!arrays.x) return;
+    const size = 5 * scale;
+    arrays.x.forEach((value, i) => {
+      const up = arrays.y[i] > 0, left = x(value), top = y(arrays.y[i]), sign = up ? 1 : -1;
+      context.fillStyle = colour(up ? "plus" : "minus");
+      context.beginPath();
+      context.moveTo(left, top - sign * size);
+      context.lineTo(left + size, top + sign * size);
+      context.lineTo(left - size, top + sign * size);
+      context.fill();
+    });
+  }
+  // Where the smoothed test loss begins to rise and where it stands highest.
+  function marks({ context, colour, scale, box, x }, { values }) {
+    const found = values.test && bump(values);
+    if (!found) return;
+    context.save();
+    context.strokeStyle = context.fillStyle = colour(found.diverging ? "text" : "quiet");
+    context.lineWidth = scale;
+    context.textAlign = "left";
+    context.setLineDash([4 * scale, 3 * scale]);
+    context.font = `${12 * scale}px sans-serif`;
+    for (const [epoch, word, line] of [[found.low, "low", 1], [found.peak, "peak", 2]]) {
+      context.beginPath();
+      context.moveTo(x(epoch), box.top);
+      context.lineTo(x(epoch), box.top + box.height);
+      context.stroke();
+      context.fillText(word, x(epoch) + 4 * scale, box.top + 13 * line * scale);
+    }
+    context.restore();
+  }
+
+  const upTo = (most, unit) => Math.ceil(most / unit - 1e-9) * unit;
+  const finite = (values) => Array.from(values ?? []).filter(Number.isFinite);
+  const fill = (values = []) => Array.from({ length: EPOCHS / EVERY + 1 }, (_, k) => values[k] ?? null);
+  const each = "points in each cluster, left to right";
+  const choice = (name, group, options, label = name) => ({ name, label, kind: "choice", options, group });
+  Object.assign(ShallowLab.models.cyclic_labels, {
+    title: "Laboratory: train the network of this chapter",
+    epochs: EPOCHS, every: EVERY, describe, python, bump,
+    columns: [["train", "training loss"], ["test", "test loss"]],
+    controls: [
+      ...[1, 2, 3, 4, 5, 6].map((c) =>
+        ({ name: `c${c}`, label: `cluster ${c}`, kind: "range", min: 0, max: 20, group: each })),
+      choice("step", "training", [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1]),
+      choice("loss", "training", ["sum", "mean"], "loss over the points"),
+      choice("width", "network", [32, 64, 128, 256, 512, 1024]),
+      choice("initial", "network", ["default", "antisymmetric", "near zero"], "first weights"),
+      { name: "seed", label: "seed", kind: "whole", max: 2 ** 32 - 1, group: "network" },
+    ],
+    refuse: (settings) => (total(settings) ? null : "Give at least one cluster a point."),
+    panels: [
+      {
+        title: "Network and training points",
+        x: { name: "x", label: "x", range: [-0.5, 0.5], write: (x) => x.toFixed(3) },
+        y: { label: "f(x)", range: ({ arrays }) => {
+          const f = finite(arrays.f), least = f.reduce((a, b) => Math.min(a, b), -1.5);
+          return [-upTo(-1.05 * least, 0.5), upTo(1.05 * f.reduce((a, b) => Math.max(a, b), 1.5), 0.5)];
+        } },
+        series: [{ label: "f(x)", colour: "text" }],
+        data: ({ arrays }) => [GRID, Array.from(arrays.f ?? GRID.map(() => null))],
+        under: shade, draw: points,
+      },
+      {
+        title: "Mean hinge loss, training and test",
+        x: { name: "epoch", label: "epoch", range: [0, EPOCHS], write: whole, ticks: whole },
+        y: { label: "loss", range: ({ values, book }) => {
+          const all = [values.train, values.test, book?.values.test].flatMap(finite);
+          return [0, upTo(all.reduce((most, value) => Math.max(most, value), 1), 0.2)];
+        } },
+        series: [
+          { label: "training", colour: "train" }, { label: "test", colour: "test", dash: [8, 3] },
+          { label: "book's training", colour: "train-pale", width: 1 },
+          { label: "book's test", colour: "test-pale", width: 1, dash: [8, 3] },
+        ],
+        data: ({ values, epochs, live, book }) => [epochs, fill(values.train), fill(values.test),
+          fill(live ? book?.values.train : []), fill(live ? book?.values.test : [])],
+        draw: marks,
+      },
+    ],
+  });
+})();

@@ -1,0 +1,117 @@
+"""The laboratory's presets: settings, what the book found there, and the runs with which the page opens."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+
+from experiments.cyclic_labels.loss_curves import EPOCHS, GRID, hinge, start
+from shallow.book import figures
+from shallow.data import cyclic
+from shallow.train import univariate
+
+Settings = dict[str, Any]
+CLUSTERS = ("c1", "c2", "c3", "c4", "c5", "c6")  # settings that hold the number of points in each cluster
+INITIAL = {"default": {}, "antisymmetric": {"antisymmetric": True}, "near zero": {"alpha": 0.1}}
+#: Of the seeds 0..9 the one with the highest diverging bump that recovers when the last cluster has one point.
+SEED = 5
+
+
+def settings(counts: tuple[int, ...], **changes: Any) -> Settings:
+    """Settings of the laboratory: counts of the six clusters, and what is usual except for `changes`."""
+    usual = {"step": 0.001, "loss": "sum", "width": 512, "initial": "default", "seed": SEED}
+    return dict(zip(CLUSTERS, counts, strict=True)) | usual | changes
+
+
+POOR, EQUAL = (10, 10, 10, 10, 9, 1), (9, 9, 8, 8, 8, 8)
+#: key, the button's label, what was found, settings.
+PRESETS: list[tuple[str, str, str, Settings]] = [
+    (
+        "poor",
+        "One point in the last cluster",
+        "The test loss climbs while the training loss falls, and comes down again: here the bump is common.",
+        settings(POOR),
+    ),
+    (
+        "balanced",
+        "Balanced clusters",
+        "As many points, dealt evenly: the bump is rare, and where it occurs it is small.",
+        settings(EQUAL),
+    ),
+    (
+        "small_step",
+        "A tenth of the step",
+        "The climb stays and takes ten times as long: too large a step is not its cause.",
+        settings(POOR, step=0.0001),
+    ),
+    (
+        "mean",
+        "Mean instead of sum",
+        "The mean is the sum with a fiftieth of the step: after 20,000 epochs little has been learnt.",
+        settings(POOR, loss="mean"),
+    ),
+    (
+        "antisymmetric",
+        "Antisymmetric start",
+        "The network starts as f = 0, in two opposite copies: the bump is there all the same, lower.",
+        settings(POOR, initial="antisymmetric"),
+    ),
+]
+
+
+def train(chosen: Settings) -> tuple[cyclic.Sample, univariate.Run]:
+    """The sample of the settings and the run on it, with f on the grid of 1000 points every 100 epochs.
+
+    Raises :class:`univariate.Diverged`.
+    """
+    sample = cyclic.from_counts([chosen[name] for name in CLUSTERS], seed=chosen["seed"])
+    network, rates = start(sample.rng, chosen["width"], **INITIAL[chosen["initial"]])
+    run = univariate.train(
+        sample.x, sample.y, network, step=chosen["step"], epochs=EPOCHS, grid=GRID, rates=rates,
+        reduction=chosen["loss"],
+    )  # fmt: skip
+    return sample, run
+
+
+def losses(chosen: Settings, run: univariate.Run) -> dict[str, np.ndarray]:
+    """Mean hinge loss at the training points and on the grid at every record: train and test, shape (R,) each."""
+    n = sum(chosen[name] for name in CLUSTERS)
+    return {"train": run.loss / (n if chosen["loss"] == "sum" else 1), "test": hinge(run.predictions).mean(axis=-1)}
+
+
+def checksum(run: univariate.Run) -> int:
+    """CRC-32 of the bytes of the last w, b and v."""
+    return zlib.crc32(b"".join(group.tobytes() for group in (run.network.W[:, 0], run.network.b, run.network.v)))
+
+
+def recorded() -> list[dict]:
+    """The presets with their runs, as `laboratories.show` embeds them.
+
+    Losses keep all bits; x, y and the last f are for drawing.  Cost: five runs, half a second.
+    """
+    presets = []
+    for key, label, note, chosen in PRESETS:
+        sample, run = train(chosen)
+        arrays = {"x": sample.x, "y": sample.y, "f": run.predictions[-1]}
+        drawn = {name: values.round(4).tolist() for name, values in arrays.items()}
+        values = {name: curve.tolist() for name, curve in losses(chosen, run).items()}
+        book = {"values": values, "arrays": drawn, "checksum": checksum(run)}
+        presets.append({"key": key, "label": label, "note": note, "settings": chosen, "run": book})
+    return presets
+
+
+def picture() -> Figure:
+    """The first preset's run as a figure, for readers without scripts: the network at the end, and both losses."""
+    *_, chosen = PRESETS[0]
+    sample, run = train(chosen)
+    figure, (network, curves) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    figures.clusters(network, 3)
+    network.plot(GRID, run.predictions[-1], color=figures.COLOURS["live"])
+    figures.sample(network, sample.x, sample.y)
+    network.set(xlabel="x", ylabel="f(x)", title=f"after {EPOCHS:,} epochs")
+    figures.losses(curves, run.epochs, **losses(chosen, run))
+    return figure
