@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import xarray as xr
 from scipy.ndimage import median_filter, percentile_filter
@@ -14,6 +12,7 @@ from shallow import nets
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.kernels import empirical
+from shallow.train import univariate
 
 INTERVAL, WINDOW, START = 100, 11, 500
 RISE, SPIKE = 0.05, 0.2
@@ -137,14 +136,6 @@ def is_smooth(trained: xr.Dataset) -> bool:
     return bump and not any(found.spike.item() for found in jumps)
 
 
-def choose_smooth(seeds: Iterable[int] = range(50), **options) -> int | None:
-    """The run to draw for the smooth curve of Section 2.3: the first of the seeds that :func:`is_smooth`, or None.
-
-    options: those of :func:`loss_curves.run`.  Runs are trained until one is found.
-    """
-    return next((seed for seed in seeds if is_smooth(loss_curves.run(seed, **options))), None)
-
-
 def as_scalars(trained: xr.Dataset) -> xr.Dataset:
     """One :func:`loss_curves.run` as scalars: rise, low, peak, recovery, diverging, recovers, final loss and error.
 
@@ -183,10 +174,15 @@ def outcomes(trained: xr.Dataset) -> xr.Dataset:
 
 
 @releases_gil
-def outcome(seed: int, *, design: str, step: float, agop: float = 0.0) -> xr.Dataset:
-    """:func:`outcomes` of one run of n = 50 points at width 512."""
-    trained = loss_curves.run(seed, design=design, step=step, agop=agop)
-    return outcomes(trained.expand_dims(seed=[seed])).isel(seed=0, drop=True)
+def of_counts(seed: int, counts: tuple[int, ...]) -> xr.Dataset:
+    """:func:`slow` of a run on :func:`cyclic.from_counts`, step 0.001 and width 512."""
+    sample = cyclic.from_counts(counts, seed=seed)
+    network = nets.default(sample.rng, 512)
+    run = univariate.train(sample.x, sample.y, network, step=STEP, epochs=EPOCHS, grid=loss_curves.GRID)
+    losses = loss_curves.hinge(run.predictions)
+    data = {"train_loss": ("epoch", run.loss), "test_loss": ("epoch", losses.mean(axis=-1))}
+    data["cluster_loss"] = (("epoch", "cluster"), loss_curves.by_cluster(losses))
+    return slow(xr.Dataset(data, {"epoch": run.epochs}).expand_dims(seed=[seed])).isel(seed=0, drop=True)
 
 
 @releases_gil
@@ -221,7 +217,25 @@ def refined(seed: int, design: str, refinement: int, *, n: int = 50, width: int 
     return found.assign(stability=step * values[0])
 
 
+@releases_gil
+def paced(seed: int, design: str, width: int) -> xr.Dataset:
+    r"""The slow bump of a run whose step is 0.0001 at width 512 and $\propto 1/m$, 200,000 epochs, n = 50.
+
+    The kernel grows like m, so that runs of all widths m are equally fast in function space, and all have steps that
+    are small for it.  Epochs are counted in tens, so that the definitions of this module apply unchanged.
+    """
+    step = STEP / 10 * 512 / width
+    run = loss_curves.run(seed, design=design, step=step, width=width, epochs=10 * EPOCHS, every=10 * INTERVAL)
+    return slow(run.assign_coords(epoch=run.epoch // 10).expand_dims(seed=[seed])).isel(seed=0, drop=True)
+
+
 RECORDS: dict[str, Recipe] = {
+    "widths": Recipe(
+        paced,
+        {"width": [128, 512, 2048], "design": ["poor(5,1)", "strat"], "seed": list(range(50))},
+        {},
+        "Bumps at three widths with steps that are small and equal for the kernel",
+    ),
     "small_steps": Recipe(
         refined,
         {
@@ -231,17 +245,6 @@ RECORDS: dict[str, Recipe] = {
         },
         {},
         "Bumps of the test loss as the step is cut finer and finer at equal training time",
-    ),
-    "penalty_strengths": Recipe(
-        outcome,
-        {
-            "agop": [1e-12, 0.0001, 0.001, 0.01, 0.1],
-            "design": ["iid", "two_rightmost"],
-            "step": [0.001, 0.01],
-            "seed": list(range(50)),
-        },
-        {},
-        "Bumps and ends of runs with a gradient penalty of five strengths",
     ),
     "one_layer": Recipe(
         one_layer,

@@ -8,17 +8,14 @@ $V = \sum_s w_s G_{ss} - \sum_{st} w_s w_t G_{st}$, so that the Gram matrices G 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 from joblib import Parallel, cpu_count, delayed
-from matplotlib.axes import Axes
 from scipy.stats import rankdata
 
 from experiments.cyclic_labels import ensembles
 from shallow import checks, stats
-from shallow.book import figures
 from shallow.book.recipes import Recipe, releases_gil
 
 #: Thirteen of the 191 sample sizes, for what is run in the page.
@@ -131,50 +128,10 @@ def weighted(gram: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return square - ((swapped @ gram) * swapped).sum(axis=-1).T, square
 
 
-@dataclass(frozen=True)
-class Trend:
-    """Rank correlations rho(value(n, t), t) over the epochs, one for each n (array `rho`)."""
-
-    rho: np.ndarray
-
-    @property
-    def median(self) -> float:
-        """Median over n."""
-        return float(np.median(self.rho))
-
-    @property
-    def rises(self) -> bool:
-        """Median at least 0.5 and positive for 90 % of the n."""
-        return bool(self.median >= 0.5 and np.mean(self.rho > 0) >= 0.9)
-
-    @property
-    def falls(self) -> bool:
-        """Median below -0.5 and negative for 90 % of the n."""
-        return bool(self.median < -0.5 and np.mean(self.rho < 0) >= 0.9)
-
-
-@dataclass(frozen=True)
-class Growth:
-    """How V grows: with the epoch at each n, and with n at the last epoch (rank correlation with its interval)."""
-
-    epochs: Trend
-    sizes: stats.Interval
-
-    @property
-    def with_epochs(self) -> bool:
-        """The criterion over epochs."""
-        return self.epochs.rises
-
-    @property
-    def with_size(self) -> bool:
-        """The criterion over sample sizes: at least 0.5, interval above 0."""
-        return bool(self.sizes.estimate >= 0.5 and self.sizes.above(0))
-
-
-def over_epochs(values: xr.DataArray) -> Trend:
-    """Trend over the epochs of values with dimensions (n, epoch), all records from epoch 0."""
+def over_epochs(values: xr.DataArray) -> np.ndarray:
+    """Rank correlations of values (n, epoch) with the epoch, over all records from epoch 0; one for each n."""
     values = values.transpose("n", "epoch")
-    return Trend(np.array([stats.rank_correlation(row, values.epoch.values) for row in values.values]))
+    return np.array([stats.rank_correlation(row, values.epoch.values) for row in values.values])
 
 
 def over_sizes(column: xr.Dataset, *, name: str) -> stats.Interval:
@@ -207,26 +164,6 @@ def rank_trend(series: np.ndarray) -> np.ndarray:
     time = np.arange(series.shape[-1]) - (series.shape[-1] - 1) / 2
     norm = np.sqrt((ranks**2).sum(axis=-1) * (time**2).sum())
     return np.divide(ranks @ time, norm, out=np.zeros(norm.shape), where=norm > 0)
-
-
-def growth(heatmaps: xr.Dataset, *, name: str) -> dict[int, Growth]:
-    """Both criteria of growth for every set (dimension base) of a heatmap record."""
-    return {
-        int(base): Growth(over_epochs(part.variance), over_sizes(part, name=f"{name}/{base}"))
-        for base, part in ((base, heatmaps.sel(base=base)) for base in heatmaps.base.values)
-    }
-
-
-def grows(found: dict[int, Growth]) -> dict[str, bool]:
-    """The rule on growth: with the epoch and with the size, each in every set; contradicted if with neither."""
-    epochs, sizes = (all(getattr(g, part) for g in found.values()) for part in ("with_epochs", "with_size"))
-    return {"reproduced": epochs and sizes, "contradicted": not (epochs or sizes)}
-
-
-def falling(losses: dict[str, Trend]) -> dict[str, bool]:
-    """The rule on losses: reproduced if all of them fall with the epoch, contradicted if none does."""
-    falls = [trend.falls for trend in losses.values()]
-    return {"reproduced": all(falls), "contradicted": not any(falls)}
 
 
 def bands(column: xr.Dataset) -> xr.Dataset:
@@ -313,44 +250,9 @@ def _partial(r: np.ndarray, a: int, b: int, given: list[int]) -> float:
     return float(-precision[0, 1] / np.sqrt(precision[0, 0] * precision[1, 1]))
 
 
-def draw_variance(ax: Axes, record: xr.Dataset, *, low: float | None = None, high: float | None = None) -> None:
-    """Variance of a heatmap record (its first set) over n and epoch, on the document's scale: 10 V, colours by log."""
-    draw(ax, TEN * _first(record.variance), "$10\\,V$", low=low, high=high)
-
-
-def draw_loss(ax: Axes, record: xr.Dataset, which: str, *, low: float | None = None, high: float | None = None) -> None:
-    """Loss of a heatmap record (its first set) over n and epoch as a sum over ten models, colours by log.
-
-    Args:
-        which: "train", the hinge summed over the n training points, with white dots at the epoch at which half of the
-            models of a size have come to zero; or "test", the mean hinge on the grid.
-    """
-    checks.one_of(("train", "test"), which=which)
-    label = {"train": "summed hinge, 10 models", "test": "mean hinge, 10 models"}[which]
-    draw(ax, _first(on_ten(record, f"{which}_loss")), label, low=low, high=high)
-    if which == "train":
-        half = _first(record.zero_epoch).fillna(np.inf).median("model") / 1000
-        ax.plot(half.n, half.where(half < np.inf), "w.", ms=4, markeredgecolor="k", markeredgewidth=0.3)
-
-
 def on_ten(record: xr.Dataset, loss: str) -> xr.DataArray:
     """A loss as the document sums it: ten times the mean over the models, however many there are."""
     return TEN / record.sizes["model"] * record[loss]
-
-
-def draw(
-    ax: Axes, values: xr.DataArray, label: str, *, log: bool = True, low: float | None = None, high: float | None = None
-) -> None:
-    """Values (n, epoch) as a heatmap; colours by log begin at the second percentile of those after epoch 0."""
-    values = values.transpose("epoch", "n")
-    if log and low is None:
-        low = float(values.where((values > 0) & (values.epoch > 0)).quantile(0.02))
-    figures.heatmap(ax, values, values.n, values.epoch / 1000, label, log=log, low=low, high=high)
-    ax.set(xlabel="sample size $n$", ylabel="epoch (thousands)")
-
-
-def _first(values: xr.DataArray) -> xr.DataArray:
-    return values.isel(base=0) if "base" in values.dims else values
 
 
 ALL_SIZES = list(range(10, 201))
@@ -402,17 +304,6 @@ RECORDS: dict[str, Recipe] = {
         HEATMAP | {"alpha": 0.01},
         "Section 4, step 4: default initialisation times 0.01, on 13 sizes",
     ),
-    "growth_settings": Recipe(
-        heatmap,
-        {
-            "step": [0.001, 0.003, 0.01],
-            "width": [128, 512],
-            "initial": ["default", "normal"],
-            "n": [10, 20, 30, 50, 80, 120, 160, 200],
-        },
-        {"models": 40, "epochs": 20_000, "every": 20_000},
-        "Growth of the variance with the sample size over steps, widths and initialisations",
-    ),
     "growth_of_many_models": Recipe(
         ends,
         {
@@ -422,6 +313,6 @@ RECORDS: dict[str, Recipe] = {
             "n": [10, 20, 30, 50, 80, 120, 160, 200],
         },
         {"models": 160, "epochs": 20_000, "every": 20_000},
-        "The same settings with 160 models: the robust variance, and V of sixteen times ten models",
+        "Growth with the sample size in twelve settings: the robust variance of 160 models, V of sixteen times ten",
     ),
 }

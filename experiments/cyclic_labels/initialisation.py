@@ -11,14 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from scipy.special import expit
 
 from experiments.cyclic_labels import ensembles, heatmaps
 from experiments.cyclic_labels.heatmaps import SIZES
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID, start
 from shallow import checks, nets, stats
-from shallow.book import figures
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.kernels import empirical
@@ -39,10 +37,12 @@ NETWORKS = {
     "matched": dict(width=1024, step=0.01 * 2**-0.5, alpha=2**-0.25),
 }
 #: Plain networks between `wide` and `matched` (scale or step alone), and two more with the same step x eigenvalue as
-#: `plain`, `antisymmetric` and `matched` (the step halved, or the scale divided by the root of two).
+#: `plain`, `antisymmetric` and `matched` (the step halved, or the scale divided by the root of two); and the smaller step
+#: for as much longer, so that step x epochs is that of `wide`.
 CONTROLS = {
     "scale": dict(width=1024, step=0.01, alpha=2**-0.25),
     "step": dict(width=1024, step=0.01 * 2**-0.5),
+    "step, longer": dict(width=1024, step=0.01 * 2**-0.5, epochs=28_284, every=28_284),
     "half step": dict(width=1024, step=0.01 / 2),
     "half kernel": dict(width=1024, step=0.01, alpha=2**-0.5),
 }
@@ -231,38 +231,8 @@ def compared(network: str, n: int, **options) -> xr.Dataset:
 def control(network: str, n: int, **options) -> xr.Dataset:
     """One of `CONTROLS` at the last epoch: gram (pair), final_error and diverged_epoch (model)."""
     checks.one_of(CONTROLS, network=network)
-    full = ensembles.ensemble(n, **CONTROLS[network], **options)
+    full = ensembles.ensemble(n, **(options | CONTROLS[network]))
     return heatmaps.summary(full)[["gram", "final_error", "diverged_epoch"]]
-
-
-#: What the antisymmetric network changes, one thing at a time; all but the first two of width 1024.
-CHANGES = {
-    "antisymmetric": "antisymmetric",
-    "wide": "twice the width",
-    "scale": "and the scale $2^{-1/4}$",
-    "step": r"or the step $\eta/\sqrt{2}$",
-    "matched": "or both",
-    "half step": r"or the step $\eta/2$",
-    "half kernel": "or the scale $2^{-1/2}$",
-}
-
-
-def draw_changes(ax: Axes, networks: dict[str, xr.Dataset], of: str) -> None:
-    """Ratios of "variance" or "error" to the plain network for each of `CHANGES`, and what chance does, shaded.
-
-    networks: the records `antisymmetric_forty_models` and `initialisation_controls` by network.
-    """
-    plain, rows = networks["plain"], range(len(CHANGES))
-    ax.axvspan(
-        *np.exp(stats.percentiles(split_null(plain, name="plain")[of])), color=figures.COLOURS["null"], alpha=0.25
-    )
-    found = [heatmaps.ratio(networks[name], plain, name=name, paired=True, of=of) for name in CHANGES]
-    ax.hlines(rows, [each.low for each in found], [each.high for each in found], color="k", lw=1.5)
-    ax.plot([each.estimate for each in found], rows, "o", color="k", ms=4)
-    ax.axvline(1, color="0.3", lw=0.8)
-    ax.set_yticks(rows, list(CHANGES.values()))
-    ax.grid(False, axis="y")
-    ax.set(ylim=(len(CHANGES) - 0.5, -0.5), xlim=(0, None), xlabel=f"{of} over that of the plain network")
 
 
 def split_null(plain: xr.Dataset, *, name: str, splits: int = 1000) -> dict[str, np.ndarray]:

@@ -105,23 +105,6 @@ def _disturbed(sample: cyclic.Sample, seed: int) -> list[tuple[np.ndarray, np.nd
     return [(sample.x, flipped), (moved, sample.y)]
 
 
-@releases_gil
-def disturbed(
-    seed: int, *, epsilon: float, step: float, n: int = 100, width: int = 512, epochs: int = EPOCHS
-) -> xr.Dataset:
-    r"""How far a run ends from its copy whose initial parameters are multiplied by $1 + \varepsilon z$, z Gaussian.
-
-    Returns the scalar difference: largest on the grid at the last epoch.
-    """
-    sample = cyclic.sample(n, seed=seed)
-    network, noise = nets.default(sample.rng, width), stats.stream("disturbed", seed)
-    parameters = (network.W, network.b, network.v)
-    copy = TwoLayer(*(p * (1 + epsilon * noise.standard_normal(p.shape)) for p in parameters))
-    options = dict(step=step, epochs=epochs, records=epochs, grid=GRID)
-    ends = [univariate.train(sample.x, sample.y, net, **options).predictions[-1] for net in (network, copy)]
-    return xr.Dataset({"difference": ((), np.abs(ends[0] - ends[1]).max())})
-
-
 RECORDS: dict[str, Recipe] = {
     "kernel_regime": Recipe(
         regime,

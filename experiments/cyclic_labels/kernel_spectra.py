@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 import xarray as xr
-from matplotlib.axes import Axes
 
 from experiments.cyclic_labels import modes, oracle
 from experiments.cyclic_labels.loss_curves import INITIALISATIONS
 from shallow import nets
-from shallow.book import figures
 from shallow.book.recipes import releases_gil
 from shallow.data import cyclic
 from shallow.kernels import empirical
@@ -65,20 +63,6 @@ def dominance(seed: int, *, width: int, n: int, initial: str = "default") -> xr.
     values = spectrum(seed, width=width, n=n, initial=initial).eigenvalues.values
     shares = (values / values.sum())[: modes.MODES]
     return xr.Dataset({"share": ("mode", shares), "enough": empirical.modes_for(values)}, {"mode": modes.NUMBERS})
-
-
-def draw_spectrum(ax: Axes, width: int = 512, seed: int = 0, n: int = 50) -> None:
-    """The eigenvalues of one kernel at initialisation, largest first, on a logarithmic scale; five of them filled.
-
-    Eigenvalues below 1e-12 of the largest are rounding errors and left out.
-    """
-    values = spectrum(seed, width=width, n=n).eigenvalues.values
-    rank = np.arange(1, n + 1)[values > 1e-12 * values[0]]
-    ax.semilogy(rank[5:], values[rank[5:] - 1], "o", ms=4, mfc="white", color=figures.COLOURS["live"])
-    ax.semilogy(rank[:5], values[:5], "o", ms=5, color=figures.COLOURS["live"], label="the five plotted modes")
-    for k, share in enumerate(np.cumsum(values)[:2] / values.sum(), start=1):
-        ax.annotate(f"  $E({k})$ = {share:.3f}", (k, values[k - 1]), va="center", fontsize="small")
-    ax.set(xlabel="rank $i$", ylabel=r"eigenvalue $\lambda_i$", xlim=(0, n + 1))
 
 
 def affine_share(x: np.ndarray, vectors: np.ndarray) -> np.ndarray:

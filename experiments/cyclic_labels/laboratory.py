@@ -5,12 +5,9 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID, hinge, start
-from shallow.book import figures
 from shallow.data import cyclic
 from shallow.train import univariate
 
@@ -102,16 +99,3 @@ def recorded() -> list[dict]:
         book = {"values": values, "arrays": drawn, "checksum": checksum(run)}
         presets.append({"key": key, "label": label, "note": note, "settings": chosen, "run": book})
     return presets
-
-
-def picture() -> Figure:
-    """The first preset's run as a figure, for readers without scripts: the network at the end, and both losses."""
-    *_, chosen = PRESETS[0]
-    sample, run = train(chosen)
-    figure, (network, curves) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
-    figures.clusters(network, 3)
-    network.plot(GRID, run.predictions[-1], color=figures.COLOURS["live"])
-    figures.sample(network, sample.x, sample.y)
-    network.set(xlabel="x", ylabel="f(x)", title=f"after {EPOCHS:,} epochs")
-    figures.losses(curves, run.epochs, **losses(chosen, run))
-    return figure

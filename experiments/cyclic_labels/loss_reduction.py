@@ -15,7 +15,6 @@ from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from shallow import checks, nets, stats
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
-from shallow.kernels import empirical
 from shallow.train import univariate
 
 STEP = 0.01
@@ -77,16 +76,6 @@ def instability(epochs: np.ndarray, loss: np.ndarray, n: int) -> float:
     excess = loss > 2 * np.minimum.accumulate(loss) + 0.02 * n
     judged = (epochs > AFTER) & (loss > 0)
     return float(excess[judged].mean()) if judged.any() else 0.0
-
-
-def kernel_steps(sizes: list[int], *, width: int, seeds: int = 3, base: int = 0) -> np.ndarray:
-    r"""Top eigenvalue $\lambda_1$ of the kernel at initialisation, median over seeds, for each sample size."""
-    return np.array([np.median([_top(n, seed, width, base) for seed in range(seeds)]) for n in sizes])
-
-
-def _top(n: int, seed: int, width: int, base: int) -> float:
-    sample = cyclic.sample(n, base=base, seed=seed)
-    return float(np.linalg.eigvalsh(empirical.ntk(nets.default(sample.rng, width), sample.x))[-1])
 
 
 def identity(n: int, seed: int, *, step: float = STEP, epochs: int = 100, width: int = 512) -> float:

@@ -42,7 +42,9 @@ def anatomy(
       of a cluster width of the boundary, plain and weighted by |v w|, and cluster_kink_weight (cluster); energy_grid
       and energy_points (cluster), the share of the sum of f'^2 on the grid and on the training points;
     - `fine` (every 20): share (cluster), the share of the l1 norm of the output gradient, 0 when that vanishes;
-    - `coarse` (every 500): own_pull and other_pull of :func:`_pulls`, NaN in a design without a poor cluster.
+    - `coarse` (every 500): own_pull and other_pull of :func:`_pulls`, NaN in a design without a poor cluster.  Their
+      gradient is that of the `fine` records, which says how large a pull is and not how far the two cancel: signs flip
+      within a few epochs (:func:`.poor_cluster.balance` counts every epoch).
     """
     sample = cyclic.sample(n, base=7, seed=seed, design=design)
     network, rates = start(sample.rng, width)
@@ -268,11 +270,5 @@ RECORDS: dict[str, Recipe] = {
         {"design": list(POOR), "seed": list(range(50))},
         {},
         "Runs with poor clusters taken apart: losses, pulls and kinks while a bump rises and falls",
-    ),
-    "penalty_slopes": Recipe(
-        energies,
-        {"design": ["poor(5,1)", "two_rightmost", "strat"], "seed": list(range(50))},
-        {"agop": 0.001},
-        "Where the squared slope lives at the moments of a bump, with the gradient penalty",
     ),
 }

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from scipy.ndimage import uniform_filter1d
 
 from experiments.cyclic_labels import bumps, loss_curves, undersampling
 from experiments.cyclic_labels.loss_curves import EPOCHS
 from shallow import checks, nets, stats
-from shallow.book import figures, records
+from shallow.book import records
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.kernels import empirical
@@ -325,35 +324,6 @@ def every_epoch(seed: int, *, design: str, width: int, step: float, n: int = 50,
     vectors = empirical.eigenbasis(empirical.ntk(network, sample.x))[1]
     run = univariate.train(sample.x, sample.y, network, step=step, epochs=epochs, keep_gradients=True)
     return run.gradients @ vectors[:, :MODES]
-
-
-def draw_projections(
-    axes: Sequence[Axes], width: int, seed: int | None = None, *, design: str = "two_rightmost", step: float = 0.001
-) -> None:
-    r"""Losses, projections $\beta_1, \dots, \beta_5$ at every epoch, moving sizes of eight modes; low and peak marked.
-
-    Args:
-        axes: two or three, above one another; the third shows the rms of each projection over 400 epochs.
-        seed: of the run; by default that of :func:`drawn`, which is for two_rightmost.
-    """
-    seed = drawn(width, step) if seed is None else seed
-    losses = loss_curves.run(seed, design=design, width=width, step=step)
-    found = bumps.slow(losses.expand_dims(seed=[seed])).isel(seed=0)
-    beta = every_epoch(seed, design=design, width=width, step=step)
-    size = moving_rms(beta, WINDOW * EVERY)[::EVERY]
-    figures.losses(axes[0], losses.epoch, losses.train_loss / losses["count"].sum(), losses.test_loss)
-    axes[0].set(ylim=(0, None), xlabel="", ylabel="mean hinge loss")
-    for i, style in enumerate(figures.mode_styles(MODES)):
-        if i < 5:
-            colour = {"color": style["color"], "label": f"{i + 1}"}
-            axes[1].plot(beta[:, i], lw=0.5, zorder=2 + i / 10, rasterized=True, **colour)
-        if len(axes) > 2:
-            axes[2].plot(EVERY * np.arange(len(size)), size[:, i], label=f"{i + 1}", **style | {"lw": 1.6 - (i > 4)})
-    axes[1].set(ylabel=r"$\beta_1, \dots, \beta_5$")
-    axes[-1].set(xlabel="epoch")
-    for ax in axes:
-        for name, style in (("low", ":"), ("peak", "--")) if found.recovers else ():
-            ax.axvline(float(found[name]), color="0.3", lw=1, ls=style, zorder=4)
 
 
 MODE_STEPS, MODE_DESIGNS = [0.0001, 0.001, 0.01], ["iid", "strat", "two_rightmost"]

@@ -8,12 +8,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 import xarray as xr
-from matplotlib.axes import Axes
 
 from experiments.cyclic_labels import bumps, loss_curves, mechanism, oracle
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from shallow import nets, stats
-from shallow.book import figures
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.nets import TwoLayer
@@ -216,17 +214,6 @@ def odd(seed: int, *, n: int, step: float, agop: float) -> xr.Dataset:
     trained = loss_curves.run(seed, n=n, step=step, agop=agop)
     bump = bumps.slow(trained.expand_dims(seed=[seed])).isel(seed=0, drop=True)[["rise", "recovers"]]
     return bump.assign(smooth=((), bumps.is_smooth(trained)))
-
-
-def draw_odd(ax: Axes, seed: int, *, n: int, step: float, agop: float) -> None:
-    """Mean training and test loss of one run on n random points; low and peak of a bump marked by verticals."""
-    trained = loss_curves.run(seed, n=n, step=step, agop=agop)
-    found = bumps.slow(trained.expand_dims(seed=[seed])).isel(seed=0)
-    figures.losses(ax, trained.epoch, trained.train_loss / n, trained.test_loss)
-    for name, style in (("low", ":"), ("peak", "--")):
-        if found.diverging:
-            ax.axvline(found[name], color="0.4", ls=style, lw=1)
-    ax.set(ylabel="mean hinge loss", ylim=(0, 1.05), title=rf"$n = {n}$, $\lambda = {agop:g}$")
 
 
 @releases_gil

@@ -139,16 +139,6 @@ def designed(seed: int, *, design: str, step: float) -> xr.Dataset:
     ).isel(seed=0, drop=True)
 
 
-def final_errors(ended: xr.Dataset, design: str) -> tuple[np.ndarray, np.ndarray]:
-    """Misclassified share of the grid at the end of :func:`bumps.outcomes`: in total and inside the poor clusters.
-
-    Each has shape (seed,); the second is NaN for designs without a poor cluster.
-    """
-    poor = poor_clusters(design)
-    inside = ended.cluster_error.transpose("seed", "place").values[:, poor].mean(axis=1) if len(poor) else np.nan
-    return ended.error.values, np.broadcast_to(inside, ended.error.shape)
-
-
 @releases_gil
 def spiky(seed: int, *, design: str, step: float) -> xr.Dataset:
     """Spikes of the test loss of one run at records every 20 epochs, and whether the training loss jumps too.

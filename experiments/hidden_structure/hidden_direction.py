@@ -25,8 +25,8 @@ import numpy as np
 from scipy import special
 from scipy import stats as scipy_stats
 
+from experiments.hidden_structure import hidden_index
 from shallow import checks
-from shallow.data import hidden_index
 from shallow.display import short
 
 
@@ -110,8 +110,8 @@ def push(W: np.ndarray, b: np.ndarray, coefficients: np.ndarray, direction: np.n
     Args:
         W, b: weights (m, D), not zero, and biases (m,).
         coefficients: $c_k$ of q(v) for $v \sim N(0, \tau^2)$ with $\tau^2 = e^\top \Sigma e$, shape (K,), as from
-            :func:`shallow.data.hidden_index.hermite_coefficients` and `sign_coefficients`.  The sum is exact for a
-            polynomial and of error $|\rho|^K$ for a sign.
+            :func:`experiments.hidden_structure.hidden_index.hermite_coefficients` and `sign_coefficients`.  The sum is
+            exact for a polynomial and of error $|\rho|^K$ for a sign.
         direction: e, shape (D,); ones for $v = \sum_j x_j$.
         covariance: $\Sigma$, shape (D, D), or its diagonal (D,).
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from experiments.hidden_structure import hidden_index
 from shallow import checks
-from shallow.data import hidden_index
 from shallow.stats import stream
 
 

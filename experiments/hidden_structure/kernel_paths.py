@@ -15,13 +15,12 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from experiments.hidden_structure import interior_point, selection
+from experiments.hidden_structure import hidden_index, interior_point, selection
 from experiments.hidden_structure.hidden_direction import cosines
 from experiments.hidden_structure.polynomial_measures import COLLAPSED, directions, fits
 from experiments.hidden_structure.polynomials import BATCH, EPOCHS, PATIENCE, Problem, chosen, initial, problem
 from shallow import checks
 from shallow.book.recipes import Agreement, Recipe, releases_gil
-from shallow.data import hidden_index
 from shallow.kernels import layered, machines
 from shallow.mlp import Stack
 from shallow.stats import stream

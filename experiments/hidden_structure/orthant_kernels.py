@@ -14,12 +14,11 @@ import xarray as xr
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC
 
-from experiments.hidden_structure import selection, symmetry
+from experiments.hidden_structure import selection, shells, symmetry
 from experiments.hidden_structure.orthant_machines import PENALTIES, TUNING, VALIDATION
 from experiments.hidden_structure.orthant_scores import labels, scores, subset
 from shallow import checks
 from shallow.book.recipes import Recipe, releases_gil
-from shallow.data import orthants as shells
 from shallow.kernels import machines
 from shallow.kernels.machines import fit_quietly
 

@@ -15,12 +15,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import xarray as xr
 
-from experiments.hidden_structure import linear_machines, selection
+from experiments.hidden_structure import linear_machines, selection, shells
 from experiments.hidden_structure.orthant_scores import Values, labels, network_scores, scores, subset
 from experiments.hidden_structure.orthants import EPOCHS, document, trained
 from shallow import checks
 from shallow.book.recipes import Agreement, Recipe, releases_gil
-from shallow.data import orthants as shells
 from shallow.kernels import layered, machines
 from shallow.mlp import Stack
 from shallow.stats import stream

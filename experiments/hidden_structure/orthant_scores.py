@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
+from experiments.hidden_structure import shells
 from shallow import checks
-from shallow.data import orthants as shells
 from shallow.mlp import Stack
 from shallow.stats import stream
 

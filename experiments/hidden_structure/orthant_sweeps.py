@@ -9,10 +9,10 @@ import numpy as np
 import xarray as xr
 from sklearn.svm import SVC
 
+from experiments.hidden_structure import shells
 from experiments.hidden_structure.orthants import AUTHORS, author, document, network, study
 from shallow import checks
 from shallow.book.recipes import Recipe, releases_gil
-from shallow.data import orthants as shells
 from shallow.stats import stream
 
 ORTHANTS = 2**shells.DIMENSION

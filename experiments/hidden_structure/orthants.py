@@ -15,10 +15,9 @@ import xarray as xr
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
-from experiments.hidden_structure import folding
+from experiments.hidden_structure import folding, shells
 from shallow import checks, mlp
 from shallow.book.recipes import releases_gil
-from shallow.data import orthants as shells
 from shallow.mlp import Stack
 from shallow.stats import stream
 from shallow.train import ensemble

@@ -18,12 +18,11 @@ import numpy as np
 import xarray as xr
 from sklearn.metrics.pairwise import rbf_kernel
 
-from experiments.hidden_structure import interior_point, polynomials, selection
+from experiments.hidden_structure import hidden_index, interior_point, polynomials, selection
 from experiments.hidden_structure.polynomial_measures import fits
 from experiments.hidden_structure.polynomials import PATIENCE, Problem, chosen, initial, problem
 from shallow import checks
 from shallow.book.recipes import Agreement, Recipe, releases_gil
-from shallow.data import hidden_index
 from shallow.kernels import layered, machines
 from shallow.kernels.machines import Machine
 from shallow.mlp import Stack

@@ -11,11 +11,10 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from experiments.hidden_structure import polynomials
+from experiments.hidden_structure import hidden_index, polynomials
 from experiments.hidden_structure.polynomials import COMMON, RULE, RUNS, Problem, network, problem
 from shallow import checks
 from shallow.book.recipes import Recipe, releases_gil
-from shallow.data import hidden_index
 from shallow.stats import stream
 
 DIRECTIONS = ("ones", "random", "coordinate")

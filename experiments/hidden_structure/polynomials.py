@@ -14,11 +14,11 @@ import numpy as np
 import torch
 import xarray as xr
 
+from experiments.hidden_structure import hidden_index
 from experiments.hidden_structure.hidden_direction import cosines
 from experiments.hidden_structure.polynomial_measures import directions, fits, trainable, weights
 from shallow import mlp
 from shallow.book.recipes import Agreement, Recipe, releases_gil
-from shallow.data import hidden_index
 from shallow.mlp import Stack
 from shallow.stats import stream
 from shallow.train import ensemble

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from experiments.hidden_structure import hidden_index
 from experiments.hidden_structure.hidden_direction import aligned, cosines
 from experiments.hidden_structure.polynomials import BATCH, Problem, Setting, chosen, initial, problem
 from shallow import checks
 from shallow.book.recipes import Recipe, releases_gil
-from shallow.data import hidden_index
 from shallow.kernels import empirical, layered
 from shallow.mlp import Stack
 from shallow.stats import stream

@@ -7,7 +7,7 @@ A function is invariant if $f(s \odot x) = f(x)$ for all flips s of a group G.  
 - *full* invariance, $K(s \odot x, z) = K(x, z)$: every function of the space is invariant, as of a jointly invariant
   kernel that is averaged over the flips of one argument.
 
-Flips are rows of a matrix of signs; :func:`shallow.data.orthants.signs` makes them.
+Flips are rows of a matrix of signs; :func:`experiments.hidden_structure.shells.signs` makes them.
 """
 
 from __future__ import annotations

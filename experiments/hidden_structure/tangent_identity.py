@@ -12,8 +12,8 @@ import numpy as np
 import torch
 import xarray as xr
 
+from experiments.hidden_structure import hidden_index, shells
 from shallow import checks, mlp
-from shallow.data import hidden_index, orthants
 from shallow.kernels import layered
 from shallow.kernels.ridge import RidgePath, solve
 from shallow.stats import stream
@@ -62,8 +62,8 @@ def same_learner(seed: int, shape: str, *, points: int = 200, new: int = 100, dr
 
 
 def _data(seed: int, inputs: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    if inputs == orthants.DIMENSION:
-        drawn = orthants.draw(seed).train[:count]
+    if inputs == shells.DIMENSION:
+        drawn = shells.draw(seed).train[:count]
         return drawn.x, 2.0 * drawn.label - 1
     drawn = hidden_index.draw("independent", seed)
     return drawn.x[:count], hidden_index.polynomial(3)(drawn.v[:count])

@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
+from experiments.hidden_structure import hidden_index
 from experiments.hidden_structure.hidden_direction import aligned, cosines, push
 from experiments.hidden_structure.polynomial_measures import directions
 from experiments.hidden_structure.polynomials import (
@@ -35,7 +36,6 @@ from experiments.hidden_structure.polynomials import (
 )
 from shallow import checks, mlp
 from shallow.book.recipes import Recipe, releases_gil
-from shallow.data import hidden_index
 from shallow.kernels import layered
 from shallow.kernels.ridge import solve
 from shallow.mlp import Network

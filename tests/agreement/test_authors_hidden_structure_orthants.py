@@ -9,8 +9,7 @@ from agreement.authors.files import Recording, difference
 from agreement.authors.streams import Recorded
 from scipy.special import expit
 
-from experiments.hidden_structure import folding
-from shallow.data import orthants
+from experiments.hidden_structure import folding, shells
 from shallow.mlp import Stack
 from shallow.train import ensemble
 
@@ -66,8 +65,8 @@ def by_batch(part: int, orders: np.ndarray = PROGRAM["validation_order"]) -> np.
 
 def accuracies(epoch: int) -> np.ndarray:
     x, y = data("test")
-    points = orthants.Points(x, y, orthants.index(x))
-    return orthants.by_orthant((run().snapshot(epoch).forward(x)[0] > 0) == y, points)
+    points = shells.Points(x, y, shells.index(x))
+    return shells.by_orthant((run().snapshot(epoch).forward(x)[0] > 0) == y, points)
 
 
 def match_fractions(epoch: int) -> np.ndarray:

@@ -10,8 +10,7 @@ from agreement.authors.streams import Recorded
 from scipy.spatial.distance import cdist
 from sklearn.svm import LinearSVR
 
-from experiments.hidden_structure import hidden_direction, polynomials
-from shallow.data import hidden_index
+from experiments.hidden_structure import hidden_direction, hidden_index, polynomials
 from shallow.kernels import layered, machines
 from shallow.mlp import Stack
 from shallow.train import ensemble

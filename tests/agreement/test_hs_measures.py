@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from experiments.hidden_structure import folding, hidden_direction, linear_flow, symmetry
+from experiments.hidden_structure import folding, hidden_direction, hidden_index, linear_flow, shells, symmetry
 from shallow import nets, stats
-from shallow.data import hidden_index, orthants
 from shallow.kernels import empirical
 
 
@@ -109,7 +108,7 @@ def radial(x, z, gamma=0.3):
 
 def test_gaussian_kernel_is_averaged_over_flips():
     rng = stats.stream("test averages")
-    x, z, flips = rng.standard_normal((5, 3)), rng.standard_normal((4, 3)), orthants.signs(np.arange(8), 3)
+    x, z, flips = rng.standard_normal((5, 3)), rng.standard_normal((4, 3)), shells.signs(np.arange(8), 3)
     slow = np.mean([radial(s * x, t * z) for s in flips for t in flips], axis=0)
     assert symmetry.gaussian(x, z, 0.3) == pytest.approx(slow) and slow != pytest.approx(radial(x, z), rel=0.1)
     network = nets.default(rng, 40, 3)

@@ -12,7 +12,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.cyclic_labels import bumps, laboratory
+from experiments.cyclic_labels import bumps, drawing, laboratory
 from shallow.book import laboratories
 from shallow.data import cyclic
 from shallow.train import univariate
@@ -183,7 +183,7 @@ def test_the_seed_is_that_of_the_highest_bump():
 
 def test_what_the_page_carries_is_exact_and_cannot_end_early():
     presets = laboratory.recorded()
-    lab = laboratories.show("cyclic_labels", presets, picture=laboratory.picture(), alt="A <plot>.", inline=False)
+    lab = laboratories.show("cyclic_labels", presets, picture=drawing.first_preset(), alt="A <plot>.", inline=False)
     assert repr(lab) == "Laboratory(cyclic_labels: poor, balanced, small_step, mean, antisymmetric)"
     page = lab._repr_html_()
     data = re.search(r'<script type="application/json">(.*?)</script>', page)[1]
@@ -197,7 +197,7 @@ def test_scripts_stand_in_the_output_unless_a_page_is_built(monkeypatch, tmp_pat
     presets, shown = [{"key": "a"}], []
     for strict in ("0", "1"):
         monkeypatch.setenv("SHALLOW_STRICT", strict)
-        shown.append(laboratories.show("cyclic_labels", presets, picture=laboratory.picture(), alt="A plot."))
+        shown.append(laboratories.show("cyclic_labels", presets, picture=drawing.first_preset(), alt="A plot."))
     assert [lab.inline for lab in shown] == [True, False]
     monkeypatch.setattr(laboratories, "STATIC", tmp_path)
     assert "make book" in shown[0]._repr_html_()

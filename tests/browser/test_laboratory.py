@@ -11,7 +11,7 @@ import pytest
 from browser.conftest import CHROMIUM, OPTIONS
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from experiments.cyclic_labels import laboratory
+from experiments.cyclic_labels import drawing, laboratory
 from shallow.book import laboratories
 
 matplotlib.use("agg")
@@ -57,7 +57,7 @@ def write(tmp_path: Path, presets: list[dict]) -> Callable[..., str]:
     """Write a page as the book has it, and give its address."""
 
     def page(presets: list[dict] = presets) -> str:
-        shown = laboratories.show(NAME, presets, picture=laboratory.picture(), alt="The run.", inline=False)
+        shown = laboratories.show(NAME, presets, picture=drawing.first_preset(), alt="The run.", inline=False)
         static = laboratories.STATIC.as_uri()
         links = [f'<link rel="stylesheet" href="{static}/{name}">' for name in laboratories.STYLES]
         links += [f'<script defer src="{static}/{name}"></script>' for name in laboratories.scripts(NAME)]
@@ -220,7 +220,7 @@ def test_words_of_the_text_start_a_preset(page, write):
 
 def test_in_a_cell_s_output_the_same_laboratory_appears(page, write, presets):
     """As JupyterLab shows an output: it sets the markup, then puts every script in anew, so that it runs."""
-    shown = laboratories.show(NAME, presets, picture=laboratory.picture(), alt="The run.", inline=True)
+    shown = laboratories.show(NAME, presets, picture=drawing.first_preset(), alt="The run.", inline=True)
     page.set_content("<!DOCTYPE html>")
     page.evaluate(
         """(markup) => {

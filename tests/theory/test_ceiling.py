@@ -5,8 +5,8 @@ import pytest
 from numpy.polynomial import Polynomial
 from sklearn.metrics.pairwise import rbf_kernel
 
+from experiments.hidden_structure import hidden_index
 from experiments.hidden_structure.ceiling import angular_energies, ceiling
-from shallow.data import hidden_index
 from shallow.stats import stream
 
 DIMENSION, DEVIATION = 5, 0.6

@@ -4,24 +4,23 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from experiments.hidden_structure import folding, hidden_direction, linear_flow
+from experiments.hidden_structure import folding, hidden_direction, hidden_index, linear_flow, shells
 from experiments.hidden_structure.hidden_direction import RandomCosine
 from shallow import stats
-from shallow.data import hidden_index, orthants
 
 # Folding.
 
 
 def test_absolute_values_solve_the_unseen_orthant_and_distances_do_not():
     """In x the nearest training point is always of the outer shell; in |x| it is of the right one."""
-    task = orthants.draw("fold")
+    task = shells.draw("fold")
     unseen = task.test[task.test.orthant == task.empty[0]]
     train = task.train[:8000]
     raw = folding.match_fractions(unseen.x, unseen.label, train.x, train.label)
     folded = folding.match_fractions(np.abs(unseen.x), unseen.label, np.abs(train.x), train.label)
     assert raw == {0: 0.0, 1: 1.0} and folded == {0: 1.0, 1: 1.0}
-    assert ((orthants.radius(task.test.x) > 1.5) == task.test.label).all()
-    around = np.stack([orthants.reflected(unseen.x, k) for k in orthants.neighbours(int(task.empty[0]))])
+    assert ((shells.radius(task.test.x) > 1.5) == task.test.label).all()
+    around = np.stack([shells.reflected(unseen.x, k) for k in shells.neighbours(int(task.empty[0]))])
     assert folding.quotient(np.abs(unseen.x), np.abs(around), unseen.label) == 0
     assert folding.quotient(unseen.x, around, unseen.label) > 2
 

@@ -1,7 +1,7 @@
 """Bad input, systematically: every public function and method of the library, every argument, every fault.
 
-Each function has a row in the tables of `bad_input`, or a reason here why it has none.  How an argument is spoilt, and
-what may come of it, is in `bad_input/spoil.py`.
+Each function has a row in the tables of `bad_input`, or a reason here why it has none; so have the functions that make
+the data of one chapter.  How an argument is spoilt, and what may come of it, is in `bad_input/spoil.py`.
 """
 
 import importlib
@@ -19,9 +19,10 @@ from unit.bad_input import cases_kernels, cases_measures, cases_networks, cases_
 from unit.bad_input.spoil import ERRORS, complaint, faults, is_array, name_of, spoil
 
 import shallow
+from experiments.hidden_structure import hidden_index, shells
 from shallow import alignment, committee, mlp, nets, stats
 from shallow import receptive_fields as fields
-from shallow.data import cyclic, hidden_index, images, nlgp, orthants, single_index
+from shallow.data import cyclic, images, nlgp, single_index
 from shallow.spectra import esd, marchenko_pastur, tail_laws, tails
 
 TABLES = (cases_networks, cases_train, cases_kernels, cases_measures)
@@ -39,6 +40,8 @@ MODULES = {
     "train.vector_math": "makes functions for compiled loops, in which nothing can be checked",
     "train.functions": "likewise",
 }
+#: Modules of experiments that have rows as well.
+DATA = ["experiments.hidden_structure.hidden_index", "experiments.hidden_structure.shells"]
 #: Functions and methods without rows.
 FUNCTIONS = {
     "data.images.load": "reads files, test_images.py",
@@ -73,11 +76,11 @@ def public_functions() -> set[str]:
     In a compiled loop nothing is checked: its callers do.
     """
     found = []
-    for module in pkgutil.walk_packages(shallow.__path__, "shallow."):
-        if module.name.removeprefix("shallow.").startswith(("__main__", *MODULES)):
+    for module in [*(module.name for module in pkgutil.walk_packages(shallow.__path__, "shallow.")), *DATA]:
+        if module.removeprefix("shallow.").startswith(("__main__", *MODULES)):
             continue
-        for one in public(importlib.import_module(module.name)):
-            if one.__module__ != module.name or getattr(one, "_is_protocol", False):
+        for one in public(importlib.import_module(module)):
+            if one.__module__ != module or getattr(one, "_is_protocol", False):
                 continue
             checks = makes_itself(one) if inspect.isclass(one) else inspect.signature(one).parameters
             found += [one] if checks else []
@@ -158,9 +161,9 @@ REFUSED = [
     ("gain", lambda: nlgp.Process(8, 1, 1.0, tails="heavy").density(0.0)),
     ("second", lambda: nlgp.minibatch(given.RNG, given.RING, nlgp.Process(9, 1, 1.0), 2)),
     ("row", lambda: nlgp.eigenvalues(np.arange(4.0))),
-    ("counts", lambda: orthants.sample(given.RNG, np.array([0, 0]))),
-    ("dimension", lambda: orthants.compared(0, 1)),
-    ("radii", lambda: orthants.profile(given.RNG, [0.5, 4.0])),
+    ("counts", lambda: shells.sample(given.RNG, np.array([0, 0]))),
+    ("dimension", lambda: shells.compared(0, 1)),
+    ("radii", lambda: shells.profile(given.RNG, [0.5, 4.0])),
     ("directions", lambda: single_index.Teacher(np.ones((2, 3)))),
     ("indices", lambda: single_index.random_teacher(given.RNG, 3, indices=4)),
     ("count", lambda: images.subset(given.IMAGES, np.arange(6), 7, given.RNG)),

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
+from experiments.hidden_structure import hidden_index, shells
 from shallow import stats
-from shallow.data import hidden_index, orthants
 
 RNG = stats.stream("test data of hidden structure")
-POINTS = orthants.sample(RNG, np.array([2, 3, 0, 1]))
+POINTS = shells.sample(RNG, np.array([2, 3, 0, 1]))
 
 
 # Orthants.
 
 
 def test_sizes_are_those_of_the_document():
-    task = orthants.draw("sizes")
+    task = shells.draw("sizes")
     assert (len(task.train), len(task.validation), len(task.test)) == (20_320, 5_080, 25_600)
     assert len(task.empty) == 1 and not np.isin(task.empty, task.train.orthant).any()
     joined = np.concatenate([task.train.orthant, task.validation.orthant])
@@ -24,54 +24,54 @@ def test_sizes_are_those_of_the_document():
 
 
 def test_points_lie_on_their_shell_and_in_their_orthant():
-    points = orthants.sample(RNG, np.full(32, 5))
-    centres = 4 * orthants.signs(points.orthant, 5)
+    points = shells.sample(RNG, np.full(32, 5))
+    centres = 4 * shells.signs(points.orthant, 5)
     assert np.abs(np.linalg.norm(points.x - centres, axis=1) - 1 - points.label).max() < 1e-12
-    assert (orthants.index(points.x) == points.orthant).all() and np.abs(points.x).min() >= 2
-    assert np.abs(orthants.radius(points.x) - 1 - points.label).max() < 1e-12
+    assert (shells.index(points.x) == points.orthant).all() and np.abs(points.x).min() >= 2
+    assert np.abs(shells.radius(points.x) - 1 - points.label).max() < 1e-12
 
 
 def test_directions_are_uniform_on_the_sphere():
     """E u u' = I/3; angles drawn uniformly instead would put 1/2 on the axis of a polar angle."""
-    points = orthants.sample(RNG, np.full(8, 4000))
-    u = (points.x - 4 * orthants.signs(points.orthant, 3)) / (1 + points.label)[:, None]
+    points = shells.sample(RNG, np.full(8, 4000))
+    u = (points.x - 4 * shells.signs(points.orthant, 3)) / (1 + points.label)[:, None]
     assert np.abs(u.T @ u / len(u) - np.eye(3) / 3).max() < 0.01 and np.abs(u.mean(axis=0)).max() < 0.01
 
 
 def test_orthants_are_numbered_by_their_signs():
-    assert orthants.signs(40).tolist() == [-1, 1, -1, 1, -1, -1, -1]
-    assert (orthants.index(orthants.signs(np.arange(128))) == np.arange(128)).all()
-    assert orthants.compared(40) == (40, 8, 0)
-    assert orthants.compared(0, 2) == (0, 1, 3)
-    near = orthants.signs(orthants.neighbours(99))
-    assert near.shape == (7, 7) and (near @ orthants.signs(99) == 5).all()
+    assert shells.signs(40).tolist() == [-1, 1, -1, 1, -1, -1, -1]
+    assert (shells.index(shells.signs(np.arange(128))) == np.arange(128)).all()
+    assert shells.compared(40) == (40, 8, 0)
+    assert shells.compared(0, 2) == (0, 1, 3)
+    near = shells.signs(shells.neighbours(99))
+    assert near.shape == (7, 7) and (near @ shells.signs(99) == 5).all()
 
 
 def test_counts_are_nested():
     """More points in an orthant leave the first ones, emptying one leaves the others, and neither the test set."""
-    few, many = orthants.all_but(3, per_class=4, dimension=3), orthants.all_but([3, 5], per_class=9, dimension=3)
+    few, many = shells.all_but(3, per_class=4, dimension=3), shells.all_but([3, 5], per_class=9, dimension=3)
     few[3] = 1
-    one, two = (orthants.sample(stats.stream("nested"), counts) for counts in (few, many))
+    one, two = (shells.sample(stats.stream("nested"), counts) for counts in (few, many))
     for k in (0, 7):
         assert np.isin(one[one.orthant == k].x, two[two.orthant == k].x).all()
     assert np.bincount(one.orthant).tolist() == [8, 8, 8, 2, 8, 8, 8, 8] and 5 not in two.orthant
-    assert (orthants.draw(1, few).test.x == orthants.draw(1, many).test.x).all()
-    assert not (orthants.draw(1, few).test.x == orthants.draw(2, few).test.x).any()
-    assert (orthants.draw(1, few).empty == []).all() and orthants.draw(1, many).empty.tolist() == [3, 5]
+    assert (shells.draw(1, few).test.x == shells.draw(1, many).test.x).all()
+    assert not (shells.draw(1, few).test.x == shells.draw(2, few).test.x).any()
+    assert (shells.draw(1, few).empty == []).all() and shells.draw(1, many).empty.tolist() == [3, 5]
 
 
 def test_reflections_move_the_orthant_and_nothing_else():
-    points = orthants.profile(RNG, directions=20)
-    assert points.shape == (21, 20, 7) and np.allclose(orthants.radius(points), orthants.PROFILE[:, None])
-    moved = orthants.reflected(points, 40)
-    assert (orthants.index(moved) == 40).all() and (np.abs(moved) == np.abs(points)).all()
-    around = orthants.reflected(points[:, :7], orthants.neighbours(40))
-    assert (orthants.index(around) == orthants.neighbours(40)).all()
+    points = shells.profile(RNG, directions=20)
+    assert points.shape == (21, 20, 7) and np.allclose(shells.radius(points), shells.PROFILE[:, None])
+    moved = shells.reflected(points, 40)
+    assert (shells.index(moved) == 40).all() and (np.abs(moved) == np.abs(points)).all()
+    around = shells.reflected(points[:, :7], shells.neighbours(40))
+    assert (shells.index(around) == shells.neighbours(40)).all()
 
 
 def test_means_by_orthant():
     values = np.arange(len(POINTS), dtype=float)
-    found = orthants.by_orthant(values, POINTS)
+    found = shells.by_orthant(values, POINTS)
     assert found[[0, 1, 3]].tolist() == [1.5, 6.5, 10.5] and np.isnan(found[2])
 
 

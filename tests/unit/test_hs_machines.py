@@ -7,9 +7,9 @@ from experiments.hidden_structure import (
     orthant_machines,
     orthant_scores,
     polynomial_machines,
+    shells,
     tangent_identity,
 )
-from shallow.data import orthants as shells
 from shallow.kernels import layered
 
 SMALL = {"points": 1, "epochs": 1}

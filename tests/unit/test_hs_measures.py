@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from experiments.hidden_structure import folding, hidden_direction
+from experiments.hidden_structure import folding, hidden_direction, shells
 from shallow import stats
-from shallow.data import orthants
 from shallow.kernels import empirical
 
-X, E, BOTH = np.ones((3, 2)), np.ones(2), orthants.signs(np.arange(4), 2)
+X, E, BOTH = np.ones((3, 2)), np.ones(2), shells.signs(np.arange(4), 2)
 
 
 def test_cosines_by_hand():

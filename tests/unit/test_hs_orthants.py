@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.hidden_structure import orthant_sweeps as sweeps
-from experiments.hidden_structure import orthants
-from shallow.data import orthants as shells
+from experiments.hidden_structure import orthants, shells
 from shallow.mlp import stacked
 
 SHORT = {"epochs": 10}

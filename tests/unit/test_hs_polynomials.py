@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.hidden_structure import hidden_inputs, polynomial_measures, polynomial_probes, polynomials
+from experiments.hidden_structure import (
+    hidden_index,
+    hidden_inputs,
+    polynomial_measures,
+    polynomial_probes,
+    polynomials,
+)
 from shallow import mlp
-from shallow.data import hidden_index
 from shallow.mlp import Stack
 
 ROWS = {"train": np.arange(600), "test": np.arange(600, 1000)}

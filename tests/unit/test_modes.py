@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from experiments.cyclic_labels import kernel_spectra, modes
+from experiments.cyclic_labels import drawing, kernel_spectra, modes
 from shallow import nets
 from shallow.data import cyclic
 from shallow.kernels import empirical
@@ -115,11 +115,11 @@ def test_ends_are_those_of_the_run():
 
 def test_figures_draw_the_run_they_are_given():
     _, axes = plt.subplots(3, 1)
-    modes.draw_projections(axes, 64, 0)
+    drawing.projections(axes, 64, 0)
     beta = modes.track(0, design="two_rightmost", width=64).beta.values
     assert len(axes[1].lines) >= 5 and np.allclose(axes[1].lines[4].get_ydata()[::20], beta[:, 4], atol=1e-5)
     _, ax = plt.subplots()
-    kernel_spectra.draw_spectrum(ax, 64, n=20)
+    drawing.spectrum(ax, 64, n=20)
     values = kernel_spectra.spectrum(0, width=64, n=20).eigenvalues.values
     assert ax.lines[1].get_ydata() == pytest.approx(values[:5])
     plt.close("all")

@@ -6,9 +6,10 @@ import torch
 from unit.bad_input.given import STACK, STUDENT, X, Y
 from unit.bad_input.spoil import numbers
 
+from experiments.hidden_structure import hidden_index
 from experiments.localization import dominance
 from shallow import deep, mlp
-from shallow.data import hidden_index, nlgp
+from shallow.data import nlgp
 from shallow.kernels import layered
 from shallow.stats import stream
 from shallow.train import accumulated, first_layer

@@ -133,7 +133,7 @@ DECIDING = list(filter(references.has_ledger, references.chapters()))
 
 @pytest.mark.parametrize("chapter", DECIDING, ids=lambda path: path.stem)
 def test_chapters_load_by_provenance_and_outside_figures(chapter):
-    """The line of a record would be in the figure."""
+    """The line of a record would be in the figure; papers show none, their claims link to the pages that do."""
     cells = jupytext.read(chapter).cells
     assert not any("records.load(" in cell.source for cell in cells)
     figures = [cell.source for cell in cells if "figure" in cell.metadata.get("mystnb", {})]

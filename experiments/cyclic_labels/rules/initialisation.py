@@ -316,4 +316,4 @@ def _corrected(plain: bool | None, matched: bool | None) -> str:
 def _directions(network: xr.Dataset) -> tuple[float, float]:
     """Signs of the trends of V with the epoch (median over n) and, at the last epoch, with n."""
     at_end = heatmaps.rank_trend(network.variance.isel(epoch=-1).sortby("n").values)
-    return float(np.sign(heatmaps.over_epochs(network.variance).median)), float(np.sign(at_end))
+    return float(np.sign(np.median(heatmaps.over_epochs(network.variance)))), float(np.sign(at_end))

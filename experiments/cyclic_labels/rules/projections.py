@@ -11,7 +11,7 @@ import xarray as xr
 from experiments.cyclic_labels import loss_curves, modes
 from experiments.cyclic_labels.rules.kernel import WIDTHS, recorded, summaries
 from shallow import stats
-from shallow.book import claims
+from shallow.book import claims, records
 from shallow.book.claims import Outcome
 
 PLOTTED = 5  # modes that the document draws
@@ -27,7 +27,7 @@ DRAWN = "two_rightmost"
 @functools.cache
 def settings() -> dict[str, tuple[xr.Dataset, xr.Dataset]]:
     """The recorded :func:`modes.windows` by design and width: the seeds 0 to 49, and the fresh seeds 50 to 99."""
-    found = recorded("bump_windows")
+    found = records.load("cyclic_labels/bump_windows")
     by_name = {f"{design}, {width}": found.sel(width=width, design=design) for width, design in SETTINGS}
     return {name: (group.sel(first=0), group.sel(first=50)) for name, group in by_name.items()}
 

@@ -32,7 +32,7 @@ def no_growth(rho: Interval) -> bool | None:
 
 def trend(values: xr.DataArray) -> tuple[Interval, Interval]:
     """Rank correlation of values (n, epoch) with the epoch: median over n (bootstrap), and share of the n that rise."""
-    rho = heatmaps.over_epochs(values).rho
+    rho = heatmaps.over_epochs(values)
     return stats.bootstrap(rho, np.median, name="median over sizes", resamples=500), stats.wilson(rho > 0)
 
 
@@ -246,7 +246,7 @@ def cl_27(four: xr.Dataset | None = None, three: xr.Dataset | None = None) -> Ou
     parts = {"a": claims.combine(variance), "b": "undecided" if open_loss else claims.combine(loss)}
     ratio = heatmaps.ratio(four.sel(base=0), three.sel(base=0), name="four to three", paired=True)
     done = [stats.wilson(np.isfinite(each.zero_epoch.sel(base=0).values)) for each in (four, three)]
-    rising = [int(n) for n in four.n.values[heatmaps.over_epochs(four.test_loss.sel(base=0)).rho >= 0]]
+    rising = [int(n) for n in four.n.values[heatmaps.over_epochs(four.test_loss.sel(base=0)) >= 0]]
     answer = {
         ("reproduced", "reproduced"): "Yes: with four periods the variance grows and the losses fall as with three.",
         (

@@ -1,12 +1,13 @@
-"""Data, networks, statistics: the lowest layer."""
+"""Data, networks, statistics: the lowest layer, and the data of the chapter on hidden structure."""
 
 import numpy as np
 from unit.bad_input import given
 from unit.bad_input.given import RNG, X, Y
 from unit.bad_input.spoil import case
 
+from experiments.hidden_structure import hidden_index, shells
 from shallow import committee, deep, mlp, nets, stats
-from shallow.data import cyclic, hidden_index, images, nlgp, orthants, single_index, teachers
+from shallow.data import cyclic, images, nlgp, single_index, teachers
 
 TANH = single_index.moments("tanh")
 MEAN = stats.student(Y)
@@ -41,18 +42,18 @@ CASES = [
     case(nlgp.crossings, "x=inf", x=given.FIELDS),
     case(nlgp.arcsine_law, "covariance=scalar variance_u=inf,scalar variance_v=inf,scalar alpha=0,-1 beta=0,-1",
          covariance=np.array([0.2]), variance_u=np.array([1.0]), variance_v=np.array([1.5]), alpha=1.0, beta=2.0),
-    case(orthants.draw, "seed=*", seed=1, counts=np.array([3, 3, 0, 3])),
-    case(orthants.empty_orthant, "seed=*", seed=1),
-    case(orthants.all_but, "empty=0", empty=2, per_class=5, dimension=3),
-    case(orthants.sample, rng=RNG, counts=np.array([3, 3, 0, 3])),
-    case(orthants.split, rng=RNG, points=given.POINTS, share=0.8),
-    case(orthants.signs, "orthant=scalar", orthant=np.array([1, 2]), dimension=3),
-    case(orthants.neighbours, "orthant=0", orthant=2, dimension=3),
-    case(orthants.compared, "empty=0", empty=2, dimension=3),
-    case(orthants.reflected, "orthant=0", x=X, orthant=2),
-    *(case(of, x=X) for of in (orthants.index, orthants.radius, given.NETWORK.forward)),
-    case(orthants.profile, rng=RNG, radii=np.array([1.0, 2.0]), directions=3, dimension=2),
-    case(orthants.by_orthant, values=np.ones(16), points=given.POINTS),
+    case(shells.draw, "seed=*", seed=1, counts=np.array([3, 3, 0, 3])),
+    case(shells.empty_orthant, "seed=*", seed=1),
+    case(shells.all_but, "empty=0", empty=2, per_class=5, dimension=3),
+    case(shells.sample, rng=RNG, counts=np.array([3, 3, 0, 3])),
+    case(shells.split, rng=RNG, points=given.POINTS, share=0.8),
+    case(shells.signs, "orthant=scalar", orthant=np.array([1, 2]), dimension=3),
+    case(shells.neighbours, "orthant=0", orthant=2, dimension=3),
+    case(shells.compared, "empty=0", empty=2, dimension=3),
+    case(shells.reflected, "orthant=0", x=X, orthant=2),
+    *(case(of, x=X) for of in (shells.index, shells.radius, given.NETWORK.forward)),
+    case(shells.profile, rng=RNG, radii=np.array([1.0, 2.0]), directions=3, dimension=2),
+    case(shells.by_orthant, values=np.ones(16), points=given.POINTS),
     case(single_index.Teacher, "directions=scalar", directions=np.eye(3)[:2], link="softplus", combine="sum"),
     case(given.TEACHER.__call__, "x=inf", x=X),
     case(single_index.random_teacher, rng=RNG, inputs=3, link="softplus", indices=2, combine="sum"),

@@ -4,8 +4,9 @@ import numpy as np
 import torch
 from numpy.polynomial import Polynomial
 
+from experiments.hidden_structure import shells
 from shallow import committee, mlp, nets
-from shallow.data import nlgp, orthants, single_index, teachers
+from shallow.data import nlgp, single_index, teachers
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 
 RNG = np.random.default_rng(0)  # copied for every call
@@ -29,7 +30,7 @@ LAW = MarchenkoPastur(90, 60)
 RING, SHORT = nlgp.Process(10, 2.0, 1.0), nlgp.Process(10, 1.0, 1.0)
 TEACHER = single_index.random_teacher(np.random.default_rng(4), 3)
 SAMPLE = single_index.sample(TEACHER, 8, noise=0.1, inputs=np.random.default_rng(5), errors=np.random.default_rng(6))
-POINTS = orthants.sample(np.random.default_rng(7), np.array([2, 2, 2, 2]))
+POINTS = shells.sample(np.random.default_rng(7), np.array([2, 2, 2, 2]))
 
 NETWORK = nets.small(np.random.default_rng(8), 4, 3, 0.5)
 PLANE = nets.small(np.random.default_rng(9), 4, 2, 0.5)

@@ -85,9 +85,9 @@ def in_numbers(row: Row) -> str:
 
 
 def outcome(row: Row) -> str:
-    """What came out, for the last column of a table: the answer with the finding folded, or the finding alone."""
-    found = f"{escape(row.answer)}{in_numbers(row)}" if row.answer else escape(row.outcome)
-    return found + parts_list(row.parts) + reading(row)
+    """What came out, for the last column of a table: the answer, and the finding folded; or the finding alone."""
+    said = escape(row.answer or row.outcome) + parts_list(row.parts) + reading(row)
+    return said + in_numbers(row) if row.answer else said
 
 
 def instead(report: Report) -> str:
