@@ -37,8 +37,8 @@ NETWORKS = {
     "matched": dict(width=1024, step=0.01 * 2**-0.5, alpha=2**-0.25),
 }
 #: Plain networks between `wide` and `matched` (scale or step alone), and two more with the same step x eigenvalue as
-#: `plain`, `antisymmetric` and `matched` (the step halved, or the scale divided by the root of two); and the smaller step
-#: for as much longer, so that step x epochs is that of `wide`.
+#: `plain`, `antisymmetric` and `matched` (the step halved, or the scale divided by the root of two); and the smaller
+#: step for as much longer, so that step x epochs is that of `wide`.
 CONTROLS = {
     "scale": dict(width=1024, step=0.01, alpha=2**-0.25),
     "step": dict(width=1024, step=0.01 * 2**-0.5),

@@ -122,7 +122,7 @@ def cl_49(layers: xr.Dataset | None = None, longer: xr.Dataset | None = None) ->
         False: "Without features there is no rise",
         None: "Whether the rise needs features is open",
     }[alone.exceeds(0)]
-    often = "features make it more frequent" if added.exceeds(0) else "it is about as frequent with them"
+    often = "at this step they make it more frequent" if added.exceeds(0) else "it is about as frequent with them"
     slow = behind.exceeds(0) and not later.exceeds(0)
     fall = "the recovery much faster" if slow else "the recovery does not clearly hang on them"
     return Outcome(
