@@ -247,7 +247,7 @@ def paced(seed: int, design: str, variant: str) -> xr.Dataset:
 RECORDS: dict[str, Recipe] = {
     "paced": Recipe(
         paced,
-        {"variant": list(PACED), "design": ["poor(5,1)", "strat"], "seed": list(range(50))},
+        {"variant": list(PACED), "design": ["poor(5,1)", "strat"], "seed": list(range(150))},
         {},
         "Bumps with one thing changed, at steps that are small and equal for the kernel",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from experiments.cyclic_labels import amplitudes, initialisation, kernel_spectra, oracle
+from experiments.cyclic_labels import amplitudes, initialisation, oracle
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from shallow import nets
 from shallow.book.recipes import Agreement, Recipe
@@ -68,7 +68,6 @@ def path(n: int, width: int, step: float, *, seed: int = 0, epochs: int = EPOCHS
     return xr.Dataset({"difference": ((), difference)})
 
 
-ROUNDING = Agreement(absolute=1e-11)  # deviations that are rounding errors, beside quantities that are not
 RECORDS: dict[str, Recipe] = {
     "agreement": Recipe(
         path,
@@ -88,20 +87,5 @@ RECORDS: dict[str, Recipe] = {
         {"n": [10, 50, 200], "periods": [3, 4], "seed": list(range(100))},
         {},
         "Directions of descent and of ascent at the zero network",
-    ),
-    "kernel_forms": Recipe(
-        kernel_spectra.form_errors,
-        {"n": [50, 100], "width": [128, 512, 8192], "seed": list(range(5))},
-        {},
-        "The closed form of the tangent kernel against automatic differentiation",
-        agreement=ROUNDING,
-    ),
-    "output_gradients": Recipe(
-        kernel_spectra.gradient_errors,
-        {"epochs": [0, 1000, EPOCHS], "seed": list(range(5))},
-        {},
-        "What moves the parameters: the output gradient against automatic differentiation",
-        agreement=ROUNDING,
-        steady={"epochs": [0, 1000]},
     ),
 }

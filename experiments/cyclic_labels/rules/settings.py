@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from experiments.cyclic_labels import initialisation, loss_reduction, trainer_agreement, undersampling
+from experiments.cyclic_labels import initialisation, kernel_spectra, loss_reduction, trainer_agreement, undersampling
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from shallow import stats
-from shallow.book import claims, records
+from shallow.book import claims, records, sweep
 from shallow.book.claims import Outcome
 from shallow.data import cyclic
 from shallow.stats import Interval
@@ -228,13 +229,23 @@ def cl_32(after: xr.Dataset | None = None) -> Outcome:
     )
 
 
+@functools.cache
+def _forms() -> xr.Dataset:
+    return sweep.grid(kernel_spectra.form_errors, {"n": [50, 100], "width": [128, 512, 8192], "seed": range(5)})
+
+
+@functools.cache
+def _driven() -> xr.Dataset:
+    return sweep.grid(kernel_spectra.gradient_errors, {"epochs": [0, 1000, EPOCHS], "seed": range(5)})
+
+
 def cl_35(forms: xr.Dataset | None = None, driven: xr.Dataset | None = None) -> Outcome:
     """Section 5: the kernel is a Gram matrix with a closed form, and the output gradient drives the parameters.
 
-    forms, driven: the records `kernel_forms` and `output_gradients`.
+    forms, driven: :func:`kernel_spectra.form_errors` over widths and sizes, `gradient_errors` over epochs.
     """
-    forms = records.load("cyclic_labels/kernel_forms") if forms is None else forms
-    driven = records.load("cyclic_labels/output_gradients") if driven is None else driven
+    forms = _forms() if forms is None else forms
+    driven = _driven() if driven is None else driven
     worst = {name: float(forms[name].max()) for name in ("form", "rebuilt", "orthonormal")}
     exact = {name: float(driven[name].max()) for name in ("gradient", "speed")}
     rests = ((driven["update"] == 0) & (driven.residual > 0.1)).isel(epochs=-1).values

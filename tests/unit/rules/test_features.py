@@ -92,7 +92,7 @@ def layers(fixed, even, behind, later):
 @pytest.mark.parametrize(
     ("planted", "answer"),
     [
-        ((0.3, 0.0, 0.5, 0.0), "The rise does not need features; features make it more frequent and the recovery much"),
+        ((0.3, 0.0, 0.5, 0.0), "The rise does not need features; at this step they make it more frequent and the"),
         (
             (0.7, 0.0, 0.0, 0.0),
             "The rise does not need features; it is about as frequent with them",
