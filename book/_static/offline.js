@@ -34,3 +34,10 @@
     }
   });
 })();
+
+// The theme's arrow that opens the pages below a chapter has no name for those who do not see it.
+addEventListener("DOMContentLoaded", () => {
+  for (const arrow of document.querySelectorAll(".bd-sidebar summary")) {
+    arrow.setAttribute("aria-label", "Pages of this chapter");
+  }
+});
