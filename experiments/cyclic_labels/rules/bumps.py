@@ -39,8 +39,7 @@ def attributed(runs: xr.Dataset, step: float) -> Interval:
 
 def below(interval: Interval, value: float) -> bool | None:
     """Whether a quantity is below a value; None if its interval contains the value."""
-    above = interval.exceeds(value)
-    return None if above is None else not above
+    return claims.opposite(interval.exceeds(value))
 
 
 def cl_12(runs: xr.Dataset | None = None) -> Outcome:

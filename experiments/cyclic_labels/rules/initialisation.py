@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from experiments.cyclic_labels import amplitudes, heatmaps, initialisation, loss_curves
-from experiments.cyclic_labels.rules.variance import below, growth, loss_finding, losses, of_sets
+from experiments.cyclic_labels.rules.bumps import below
+from experiments.cyclic_labels.rules.variance import growth, loss_finding, losses, of_sets
 from shallow import nets, stats
 from shallow.book import claims, records, sweep
 from shallow.book.claims import Outcome

@@ -65,10 +65,10 @@ def cl_34(regime: xr.Dataset | None = None) -> Outcome:
         kept = [stats.student(group.subspace.values) for group in at]
         size = [stats.student(group.step_eigenvalue.values) for group in at]
         stays = [interval.exceeds(KEPT) for interval in kept]
-        small = [None if (large := interval.exceeds(STABLE)) is None else not large for interval in size]
+        small = [claims.opposite(interval.exceeds(STABLE)) for interval in size]
         either = [claims.any_of(*pair) for pair in zip(stays, small, strict=True)]
         both = [claims.all_of(*pair) for pair in zip(stays, small, strict=True)]
-        parts[f"step {step:g}"] = _judged(both, [None if one is None else not one for one in either])
+        parts[f"step {step:g}"] = _judged(both, [claims.opposite(one) for one in either])
         aligned[step] = kept, size
     kept, size = aligned[0.001]
     answers = {
@@ -118,7 +118,7 @@ def cl_36(found: Mapping[int, xr.Dataset] | None = None) -> Outcome:
         faster = [interval.exceeds(0) is True for interval in intervals]
         unordered = [not fast and interval.below(ORDERED) for fast, interval in zip(faster, intervals, strict=True)]
         open_ = [None if not (a or b) else a for a, b in zip(faster, unordered, strict=True)]
-        parts[f"step {step:g}, {design}"] = _judged(open_, [None if o is None else not o for o in open_])
+        parts[f"step {step:g}, {design}"] = _judged(open_, [claims.opposite(one) for one in open_])
     positive, of_mean = (sum(i.above(0) for found in of.values() for i in found) for of in (size, mean))
     answers = {
         "reproduced": "Yes: the larger the eigenvalue of a mode, the sooner its projection has died away.",
@@ -267,7 +267,7 @@ def cl_41(found: Mapping[int, xr.Dataset] | None = None) -> Outcome:
     spread = {m: median_over_seeds(group.participation, f"participation {m}") for m, group in runs.items()}
     wide, seeds = runs[8192].participation.values, runs[8192].sizes["seed"]
     ratios = [_ratio(wide, runs[m].participation.values[:seeds], f"CL-41 {m}") for m in WIDTHS[:2]]
-    compressed = claims.all_of(*(None if (r := q.exceeds(COMPRESSED)) is None else not r for q in ratios))
+    compressed = claims.all_of(*(claims.opposite(q.exceeds(COMPRESSED)) for q in ratios))
     parts = {"a": "answered", "b": "answered", "c": claims.verdict(compressed)}
     carried = ("do not carry", "carry")[all(i.above(0.8) for i in five)]
     answers = {

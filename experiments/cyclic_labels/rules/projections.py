@@ -140,7 +140,7 @@ def cl_43(group: xr.Dataset | None = None, drawn: int | None = None, *, n: int =
     falls = [_change(rise[:, part], before[:, part]) for part in (slice(0, 4), slice(4, 5))]
     parts = {
         "sizes": claims.verdict(often.exceeds(1 / 2)),
-        "moment": claims.verdict(_not(falls[0].exceeds(HALF))),
+        "moment": claims.verdict(claims.opposite(falls[0].exceeds(HALF))),
     }
     quiet = group["size"].sel(phase="rise", mode=slice(1, PLOTTED)).values[np.flatnonzero(group.recovers)]
     without = (quiet[:, np.flatnonzero(~group.bump)].argmax(axis=-1) == 4).mean()
@@ -171,10 +171,6 @@ def _change(after: np.ndarray, before: np.ndarray) -> stats.Interval:
     log = np.log(np.sqrt((after**2).mean(axis=1) / (before**2).mean(axis=1)))
     interval = stats.student(log)
     return stats.Interval(*np.exp([interval.estimate, interval.low, interval.high]))
-
-
-def _not(holds: bool | None) -> bool | None:
-    return None if holds is None else not holds
 
 
 def cl_44(runs: xr.Dataset | None = None, drawn: int | None = None) -> Outcome:
@@ -238,7 +234,7 @@ def cl_45(found: Mapping[int, xr.Dataset] | None = None) -> Outcome:
     found = summaries() if found is None else found
     cases = {step: [compared(found, step, design) for design in (DRAWN, "iid")] for step in (0.001, 0.01)}
     oscillates = {step: claims.all_of(*(_four(c["flips"]) for c in both)) for step, both in cases.items()}
-    quick = {step: claims.all_of(*(_not(d.exceeds(0)) for c in both for d in c["quiet"]))
+    quick = {step: claims.all_of(*(claims.opposite(d.exceeds(0)) for c in both for d in c["quiet"]))
              for step, both in cases.items()}  # fmt: skip
     by_step = {f"step {step:g}": _two(oscillates[step], quick[step]) for step in cases}
     verdict = "reproduced" if "reproduced" in by_step.values() else claims.combine(by_step)
@@ -284,7 +280,7 @@ def cl_54(ends: xr.Dataset | None = None) -> Outcome:
     rho = {f"{design}, {m}": stats.bootstrap(by_run.sel(width=m, design=design).values,
                                              lambda v, axis: np.nanmedian(v), name=f"CL-54 {design} {m}")
            for design in (DRAWN, "iid") for m in (128, 512)}  # fmt: skip
-    same, other = (all(r.above(0.5) for r in rho.values()), all(_not(r.exceeds(0.5)) for r in rho.values()))
+    same, other = (all(r.above(0.5) for r in rho.values()), all(claims.opposite(r.exceeds(0.5)) for r in rho.values()))
     return Outcome(
         verdict="answered",
         answer="Yes: the residuals grow and shrink along the modes as the gradient does." if same

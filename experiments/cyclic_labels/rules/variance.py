@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from experiments.cyclic_labels import amplitudes, heatmaps, loss_reduction
+from experiments.cyclic_labels.rules.bumps import below
 from shallow import stats
 from shallow.book import claims, records
 from shallow.book.claims import Outcome
@@ -18,11 +19,6 @@ SPREAD, SHARE = 0.25, 0.5  # CL-33: of the amplitudes, relative to their mean; o
 FEW = 30  # CL-31: below this size a few models with huge outputs make V
 SETTINGS = ("step", "width", "initial")
 LOSSES = {"train_loss": "training loss", "test_loss": "test loss"}
-
-
-def below(found: Interval, value: float) -> bool | None:
-    """Whether the quantity lies below value: None if the interval contains value."""
-    return None if found.contains(value) else found.high < value
 
 
 def no_growth(rho: Interval) -> bool | None:

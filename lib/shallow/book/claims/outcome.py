@@ -66,3 +66,8 @@ def all_of(*conditions: bool | None) -> bool | None:
 def any_of(*conditions: bool | None) -> bool | None:
     """Whether one holds: True if one does, else None if one is open."""
     return True if any(conditions) else None if None in conditions else False
+
+
+def opposite(condition: bool | None) -> bool | None:
+    """Whether a condition fails: None if it is open."""
+    return None if condition is None else not condition
