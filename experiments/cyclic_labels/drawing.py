@@ -111,7 +111,7 @@ CHANGES = {
     "wide": "twice the width",
     "scale": "and the scale $2^{-1/4}$",
     "step": r"or the step $\eta/\sqrt{2}$",
-    "step, longer": r"... and $\sqrt{2}$ times the epochs",
+    "step, longer": r"with $\sqrt{2}$ the epochs",
     "matched": "or both",
     "half step": r"or the step $\eta/2$",
     "half kernel": "or the scale $2^{-1/2}$",
@@ -132,7 +132,7 @@ def changes(ax: Axes, networks: dict[str, xr.Dataset], of: str) -> None:
     ax.axvline(1, color="0.3", lw=0.8)
     ax.set_yticks(rows, list(CHANGES.values()))
     ax.grid(False, axis="y")
-    ax.set(ylim=(len(CHANGES) - 0.5, -0.5), xlim=(0, None), xlabel=f"{of} over that of the plain network")
+    ax.set(ylim=(len(CHANGES) - 0.5, -0.5), xlim=(0, None), xlabel=f"{of} over plain")
 
 
 def first_preset() -> Figure:
