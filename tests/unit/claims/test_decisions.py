@@ -63,6 +63,22 @@ def test_an_outcome_refuses(fields, says):
         claims.Outcome(**({"answer": "It is.", "finding": "slope 0.1"} | fields))
 
 
+@pytest.mark.parametrize(
+    ("fields", "verdict", "answer"),
+    [
+        ({"verdict": np.True_}, "reproduced", "Yes."), ({"verdict": None}, "undecided", "Open."),
+        ({"parts": {"a": True, "b": None}}, "partly", "Open."), ({"parts": {"a": False}}, "contradicted", "No."),
+        ({"parts": {"a": "answered"}}, "answered", "Open."),
+    ],
+)  # fmt: skip
+def test_an_outcome_takes_conditions_and_the_answer_of_its_verdict(fields, verdict, answer):
+    answers = {"reproduced": "Yes.", "contradicted": "No.", "otherwise": "Open."}
+    found = claims.Outcome(answer=answers, finding="slope 0.1", **fields)
+    assert (found.verdict, found.answer) == (verdict, answer)
+    with pytest.raises(ValueError, match=f"answer must have one for '{verdict}' or 'otherwise'"):
+        claims.Outcome(answer={"partly": "Open."} if verdict != "partly" else {}, finding="x", **fields)
+
+
 def test_letters_that_hold_are_reproduced_and_the_others_contradicted():
     assert claims.lettered({"a": True, "b": np.array(False)}) == {"a": "reproduced", "b": "contradicted"}
 

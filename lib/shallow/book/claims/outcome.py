@@ -13,32 +13,40 @@ class Outcome:
     """The outcome of one rule.
 
     Attributes:
-        answer: one plain sentence of at most 25 words, for readers who know nothing of the rule.
+        answer: one plain sentence of at most 25 words, for readers who know nothing of the rule; or such sentences by
+            verdict, "otherwise" for those that are not named.
         finding: one sentence with the measured numbers, rounded to their statistical precision.
-        verdict: by the rule; of a claim with parts theirs combined (:func:`combine`), unless it is given.
-        parts: the verdicts of the parts, by letter or name.
+        verdict: by the rule, or its condition (:func:`verdict`); of a claim with parts theirs combined
+            (:func:`combine`), unless it is given.
+        parts: the verdicts of the parts, or their conditions, by letter or name.
         evidence: what the rule compared: intervals, numbers or texts by name.
         reading, reading_why: our verdict where a fair reading differs from the rule's, and why.
 
     Raises:
-        ValueError: an unknown verdict, an empty or long answer, several sentences, a reading without a reason.
+        ValueError: an unknown verdict, an empty or long answer, several sentences, a reading without a reason, no
+            answer for the verdict.
     """
 
-    answer: str
+    answer: str | Mapping[str, str]
     finding: str
-    verdict: str = ""
-    parts: Mapping[str, str] = field(default_factory=dict)
+    verdict: str | bool | None = ""
+    parts: Mapping[str, str | bool | None] = field(default_factory=dict)
     evidence: Mapping[str, object] = field(default_factory=dict)
     reading: str | None = None
     reading_why: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "finding", one_sentence(self.finding))
-        object.__setattr__(self, "answer", short(self.answer))
-        if self.parts or not self.verdict:
-            object.__setattr__(self, "verdict", self.verdict or combine(self.parts))
+        object.__setattr__(self, "parts", {name: named(one) for name, one in self.parts.items()})
+        object.__setattr__(self, "verdict", named(self.verdict) if self.verdict != "" else combine(self.parts))
+        if self.parts:
             check_parts(self.parts)
         check_reading(self.verdict, self.reading, self.reading_why)
+        if isinstance(answers := self.answer, Mapping):
+            if (answer := answers.get(self.verdict, answers.get("otherwise"))) is None:
+                raise ValueError(f"answer must have one for {self.verdict!r} or 'otherwise', got {', '.join(answers)}")
+            object.__setattr__(self, "answer", answer)
+        object.__setattr__(self, "answer", short(self.answer))
 
 
 def combine(parts: Mapping[str, str]) -> str:
@@ -56,6 +64,11 @@ def combine(parts: Mapping[str, str]) -> str:
 def verdict(holds: bool | None) -> str:
     """Of a claim that stands or falls with one condition: None is "undecided"."""
     return "undecided" if holds is None else "reproduced" if holds else "contradicted"
+
+
+def named(outcome: str | bool | None) -> str:
+    """A verdict as it is, a condition by :func:`verdict`."""
+    return outcome if isinstance(outcome, str) else verdict(outcome)
 
 
 def all_of(*conditions: bool | None) -> bool | None:
