@@ -245,6 +245,12 @@ RECORDS: dict[str, Recipe] = {
         {"network": "ResNet18", "images": {"digits": 20, "cifar10": 2000}, "micro_batch": 100},
         "Figures 6 and 36: ResNet18 after ten steps",
     ),
+    "deep_resnet18_again": Recipe(
+        image_network,
+        {"seed": [1], "data": ["cifar10"]},
+        {"network": "ResNet18", "images": {"cifar10": 2000}, "micro_batch": 100},
+        "Figures 6 and 36: another draw of ResNet18",
+    ),
     "deep_vgg11_plain": Recipe(
         image_network,
         {"seed": [0], "data": ["digits", "cifar10"]},

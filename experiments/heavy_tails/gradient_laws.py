@@ -14,13 +14,14 @@ another unless n grows faster than d.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from scipy import integrate, optimize, special
 
-from shallow import checks
+from shallow import checks, stats
 from shallow.data.single_index import expectation, moments
 from shallow.spectra import rank_one
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
@@ -171,3 +172,72 @@ def spike_rates(n: int, d: int, h: int, *, gap: float = 1.0, correlated: bool = 
         overlap = found.overlap[name] if correlated else 0.0
         rates[name] = float(spike_norm(h, d, overlap=overlap, tilt=TILT[name], gap=gap) / norm)
     return rates
+
+
+# Other activations than tanh.
+
+
+def activation(name: str) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]:
+    r"""An activation with $\mathbb E \sigma(z) = 0$ and its derivative: "tanh", "centred softplus" or "quadratic".
+
+    The first is odd; the second, $\ln(1 + e^z)$ less its mean, and the third, $z + z^2 - 1$, are not.
+    """
+    checks.one_of(("tanh", "centred softplus", "quadratic"), activation=name)
+    if name == "tanh":
+        return np.tanh, lambda z: np.cosh(z) ** -2.0
+    if name == "quadratic":
+        return lambda z: z + z**2 - 1, lambda z: 1 + 2 * z
+    mean = moments("softplus").mean
+    return lambda z: np.logaddexp(0, z) - mean, special.expit
+
+
+def entries_with(name: str, n: int, d: int, *, link: str = "softplus", noise: float = 0.3) -> Entries:
+    r"""The variances of :func:`entries` for a student with another :func:`activation`, in NTK scaling.
+
+    With $\mu = \mathbb E \sigma'(z)$ and $\mu_2 = \mathbb E \sigma''(z) = \mathbb E[z \sigma'(z)]$ the private part is
+
+    .. math:: \nu^2 = \tfrac dn \operatorname{Var} \sigma'(z)\,(\mathbb E y^2 + \mathbb E \sigma^2)
+       + (\mu_2\,\mathbb E y)^2 .
+
+    Its second term, absent for odd $\sigma$, is the part $\mu_2\,\mathbb E y\;W_{ik}$ along the weight itself.  It does
+    not vanish with the number of points.
+    """
+    sigma, slope = activation(name)
+    size, mean, second, curve = (float(expectation(f)) for f in (
+        lambda z: sigma(z) ** 2, slope, lambda z: slope(z) ** 2, lambda z: z * slope(z)
+    ))  # fmt: skip
+    teacher = moments(link)
+    square = teacher.null_loss(noise)
+    return Entries(
+        labels=mean**2 * (teacher.slope**2 + d / n * square),
+        output=mean**2 * (mean**2 + d / n * size),
+        private=(second - mean**2) * d / n * (square + size) + (curve * teacher.mean) ** 2,
+        weights=mean**4,
+    )
+
+
+def measured_entries(seed: int, name: str, *, n: int, d: int, h: int, noise: float = 0.3) -> dict[str, float]:
+    r"""What :func:`entries_with` predicts, measured on the first gradient of one draw with a softplus teacher.
+
+    Returns shared and private, the variances of the parts of $-\sqrt h\,d\,G_{ik} / 2 c a_i$; labels and residual, the
+    shares of entries of -G whose sign is not that of $a_i (X^\top t)_k$ with the labels or the residual as t; signs,
+    $\|\operatorname{sign} G\|_2 / \sqrt{hd}$; weights, the mean product of an entry and its weight $W_{ik}$.
+
+    Cost: 4 n d h operations, 0.2 s at n = 1000, d = 500, h = 600.
+    """
+    rng, (sigma, slope) = stats.stream("measured entries", name, n, d, h, seed), activation(name)
+    W, a, direction = rng.standard_normal((h, d)), rng.standard_normal(h), rng.standard_normal(d)
+    x = rng.standard_normal((n, d))
+    y = np.logaddexp(0, x @ direction / np.linalg.norm(direction)) + noise * rng.standard_normal(n)
+    z = W @ x.T / d**0.5
+    residual = y - a @ sigma(z) / h**0.5
+    found = d**0.5 * (residual * slope(z)) @ x / n
+    signs, private = np.sign(found), float(found.var(axis=0, ddof=1).mean())
+    return {
+        "shared": float(found.mean(axis=0).var()) - private / h,
+        "private": private,
+        "labels": float(np.mean(signs != np.sign(y @ x))),
+        "residual": float(np.mean(signs != np.sign(residual @ x))),
+        "signs": float(np.linalg.norm(signs, 2)) / (h * d) ** 0.5,
+        "weights": float((found * W).mean()),
+    }

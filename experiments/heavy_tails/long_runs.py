@@ -89,6 +89,48 @@ def until_onset(
 
 
 @releases_gil
+def with_spike(
+    seed: int, *, rule: str, rate: float, records: Sequence[int], spike_factor: float = 1.0, **setting
+) -> xr.Dataset:
+    """As :func:`milestones`, with the leading singular part of the first update times `spike_factor`, 0 to remove it.
+
+    The moments of Adam and all later steps stay as they are.
+    """
+    _check_steps("records", records, least=0)
+    drawn = draw(seed, **setting)
+    trainer, seen = teacher_student.trainer(drawn, rule), []
+    for t in range(records[-1] + 1):
+        if t in records:
+            eigenvalues = esd.eigenvalues(trainer.student.W)
+            trainer.gradient()  # for the loss
+            seen.append(xr.Dataset({"eigenvalues": ("k", eigenvalues), "loss": float(trainer.loss)}))
+        if t == records[-1]:
+            break
+        trainer.step(rate)
+        if t == 0:
+            u, s, v = (part[..., 0] for part in esd.top(trainer.student.W - drawn.student.W))
+            trainer.W += torch.from_numpy(((spike_factor - 1) * s * np.outer(u, v)).astype(np.float32))
+    return xr.concat(seen, "step").assign_coords(step=list(records))
+
+
+@releases_gil
+def without_leading(seed: int, *, rule: str, rate: float, steps: int, **setting) -> xr.Dataset:
+    """As :func:`milestones` at every step, with the leading singular part of every update left out.
+
+    The moments of Adam stay as they are; no update can then put an eigenvalue far beyond the others by that part.
+    """
+    drawn = draw(seed, **setting)
+    trainer, seen = teacher_student.trainer(drawn, rule), []
+    for t in range(steps + 1):  # noqa: B007
+        before = trainer.student.W
+        loss = float(trainer.step(rate))
+        seen.append(xr.Dataset({"eigenvalues": ("k", esd.eigenvalues(before)), "loss": loss}))
+        u, s, v = (part[..., 0] for part in esd.top(trainer.student.W - before))
+        trainer.W -= torch.from_numpy((s * np.outer(u, v)).astype(np.float32))
+    return xr.concat(seen, "step").assign_coords(step=range(steps + 1))
+
+
+@releases_gil
 def in_precision(seed: int, *, dtype: str, rate: float, records: Sequence[int], **setting) -> xr.Dataset:
     """As :func:`milestones`, for the code's Adam in "float32" or "float64"; the start and the data are the same.
 
@@ -158,6 +200,8 @@ ONSET_RATES = [2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02]
 ADAM = ["Adam code", "Adam text"]
 #: Rate 0.01 of the document's size in units of the threshold of the first spike, $(hd)^{-1/4}$, at the tenth.
 SCALED = round(0.01 * (1500 * 1000 / (150 * 100)) ** 0.25, 4)
+#: Learning rates between that of the first spike and ten times it, by equal factors.
+BETWEEN = [round(float(rate), 3) for rate in np.geomspace(0.2, 2.0, 13)]
 #: Compared when a long cell is recomputed: its first steps.
 TEN, START, THOUSAND = ({"records": steps} for steps in ([0, 1, 10], HUNDRED, [0, 1, 1000]))
 RECORDS: dict[str, Recipe] = {
@@ -251,5 +295,44 @@ RECORDS: dict[str, Recipe] = {
         until_onset, {"rate": [1.0, 0.2], "spike_factor": [1.0, 0.0, 0.5, 2.0, 4.0], "seed": [0, 1, 2]},
         {"rule": "Adam code", "checks": [t for t in CHECKS if t < 200] + [200], **QUARTER},
         "Steps to the tail with the first spike changed by hand",
+    ),
+    "onset_rates": Recipe(
+        until_onset, {"rate": BETWEEN, "seed": [0, 1, 2]}, {"rule": "Adam code", "checks": CHECKS, **QUARTER},
+        "Steps to the tail at thirteen learning rates above that of the first spike",
+    ),
+    "onset_factor_between": Recipe(
+        until_onset, {"rate": [0.3, 0.5], "spike_factor": [0.0, 0.5, 1.0, 2.0, 4.0], "seed": [0, 1, 2]},
+        {"rule": "Adam code", "checks": [t for t in CHECKS if t < 200] + [200], **QUARTER},
+        "Steps to the tail with the first spike changed by hand, two more rates",
+    ),
+    "without_spike": Recipe(
+        with_spike, {"rate": [0.2, 1.0], "spike_factor": [0.0, 1.0], "seed": [0, 1, 2]},
+        {"rule": "Adam code", "records": list(range(11))},
+        "Ten steps of Adam with the spike of the first step and without it",
+    ),
+    "no_spikes": Recipe(
+        without_leading, {"rate": [0.2, 1.0], "seed": [0, 1, 2]}, {"rule": "Adam code", "steps": 10},
+        "Ten steps of Adam without the leading part of any update",
+    ),
+    "route_adam_on": Recipe(
+        milestones, {"seed": [0, 1, 2]},
+        {"rule": "Adam code", "rate": 0.2, "records": [0, 25, 50, 60, 70, 80, 100]},
+        "Figure 4 continued: a hundred steps of Adam at rate 0.2", shortened={"records": [0, 25]},
+    ),
+    "hundred_adam_more": Recipe(
+        milestones, {"rate": [1.0], "seed": [2, 3, 4]}, {"rule": "Adam code", "records": HUNDRED},
+        "Tables 1 and 4 to step 100, three draws more", shortened=TEN,
+    ),
+    "hundred_adam_large": Recipe(
+        milestones, {"rate": [10.0, 100.0], "seed": [0]}, {"rule": "Adam code", "records": HUNDRED},
+        "Table 4 to step 100: the large rates", shortened={"records": [0, 1]},
+    ),
+    "quarter_adam_large": Recipe(
+        milestones, {"rate": [10.0, 100.0], "seed": [0]}, {"rule": "Adam code", "records": LONG, **QUARTER},
+        "Table 4 at a quarter of the size to step 10000: the large rates", shortened={"records": [0, 1]},
+    ),
+    "quarter_gd_smaller": Recipe(
+        milestones, {"rate": [0.1, 1.0, 10.0], "seed": [0]}, {"rule": "GD code", "records": LONG, **QUARTER},
+        "Table 3 at a quarter of the size to step 10000: the small rates", shortened=START,
     ),
 }  # fmt: skip

@@ -181,6 +181,74 @@ def surgeries(
     )
 
 
+SPECTRA, VECTORS, SIZES = ("trained", "noise"), ("trained", "random"), ("trained", "initial")
+
+
+def recombined(start: np.ndarray, end: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    r"""Weights that take the shape of the spectrum, the singular vectors and the size from training or from noise.
+
+    From $W_t = U \operatorname{diag}(s) V^\top$: singular values s, or the square roots of the quantiles of the
+    Marchenko-Pastur law; vectors U and V, or uniformly random orthonormal ones; scaled to the Frobenius norm of $W_t$
+    or of $W_0$.
+
+    Args:
+        start, end: $W_0$ and $W_t$, shape (h, d) with h >= d.
+
+    Returns shape (2, 2, 2, h, d), in the order of `SPECTRA`, `VECTORS` and `SIZES`; the first is $W_t$ itself, and the
+    last differs from a matrix of independent entries by the missing chance in its spectrum.
+    """
+    h, d = start.shape
+    if h < d or end.shape != start.shape:
+        raise ValueError(f"start and end must have one shape (h, d) with h >= d, got {start.shape} and {end.shape}")
+    U, s, V = esd.singular_vectors(end)
+    noise = np.sqrt(MarchenkoPastur(h, d).quantile((np.arange(d)[::-1] + 0.5) / d))
+    left, right = (np.linalg.qr(rng.standard_normal((rows, d)))[0] for rows in (h, d))
+    made = np.empty((2, 2, 2, h, d))
+    for i, values in enumerate((s, noise)):
+        for j, (first, second) in enumerate(((U, V), (left, right))):
+            direction = (first * values) @ second.T / np.linalg.norm(values)
+            for k, size in enumerate((end, start)):
+                made[i, j, k] = np.linalg.norm(size) * direction
+    return made
+
+
+@releases_gil
+def dissected(
+    seed: int, *, rate: float, rule: str = "Adam code", more: int = MORE, n: int = 8000, **setting
+) -> xr.Dataset:
+    """Ridge losses of a student after ten steps, of the untrained one, and of what :func:`recombined` makes of both.
+
+    Returns:
+        loss (spectrum, vectors, size, features, sample): as in :func:`gaussian_equivalent`;
+        untrained (features, sample): loss of the untrained student of the draw;
+        growth: norm of the trained weights over that of the initial ones;
+        hill: PL_Alpha_Hill of the trained weights.
+
+    Cost: nine pairs of ridge fits, a minute at n = 8000.
+    """
+    drawn = draw(seed, n=n, test=TEST + more, **setting)
+    _, probe, test = drawn.samples
+    start, end = drawn.student, teacher_student.trained(drawn, rule, rate)
+
+    def losses(W: np.ndarray) -> list[list[float]]:
+        one = Student(W.astype(np.float32), start.a, start.scale)
+        scales = [evaluation_scale(one, features) for features in FEATURES]
+        return [_losses(one.features(probe.x, scale), one.features(test.x, scale), probe, test) for scale in scales]
+
+    made = recombined(start.W, end.W, stats.stream("heavy tails", seed, "dissected", rule, rate))
+    found = np.array([losses(W) for W in made.reshape(-1, *start.W.shape)])
+    dims = ("spectrum", "vectors", "size", "features", "sample")
+    return xr.Dataset(
+        {
+            "loss": (dims, found.reshape(2, 2, 2, *found.shape[1:])),
+            "untrained": (dims[3:], losses(start.W)),
+            "growth": np.linalg.norm(end.W) / np.linalg.norm(start.W),
+            "hill": shapes.shape(esd.eigenvalues(end.W), *end.W.shape).hill,
+        },
+        dict(zip(dims, (list(SPECTRA), list(VECTORS), list(SIZES), list(FEATURES), list(SAMPLES)))),
+    )
+
+
 #: Teachers by name: settings of :func:`teacher_student.draw`.
 TEACHERS: Mapping[str, Mapping] = {
     "one": {},
@@ -277,6 +345,12 @@ RECORDS: dict[str, Recipe] = {
         {"rate": [0.0, 0.1, 1.0], "seed": SEEDS},
         {},
         "Ten steps, 8000 points: trained weights without their tail, or without their singular vectors",
+    ),
+    "dissected": Recipe(
+        dissected,
+        {"rate": [1.0], "seed": list(range(8))},
+        {},
+        "Ten steps, 8000 points: spectrum, vectors and size of the weights exchanged one by one",
     ),
     "many_directions": Recipe(
         many_directions,

@@ -331,6 +331,62 @@ def prediction(seed: int, *, rule: str, rates: Sequence[float], **setting) -> xr
     )  # fmt: skip
 
 
+SHARES = 20  # of the indices, for the whole matrix at a glance
+
+
+@releases_gil
+def panel(seed: int, *, figure: str) -> xr.Dataset:
+    r"""One of the document's scatter plots of overlaps, see :data:`PANELS`.
+
+    Returns:
+        block (side, i, j): the leading 50 x 50 entries of O;
+        coarse (side, part, other): the largest entry where the indices of both vectors are cut into 20 equal parts;
+        maximum (side): the largest of all entries;  level (side): where it lies by chance.
+
+    Cost: two singular value decompositions, 0.6 s each, beside the steps.
+    """
+    (t, s), double, setting = PANELS[figure]
+    chosen = {name: setting[name] for name in ("rule", "rate")}
+    drawn = draw(seed, **{name: value for name, value in setting.items() if name not in chosen})
+    path = weights(drawn, steps=max(t, s + 1), double=double, **chosen)
+    W, M = (esd.singular_vectors(one) for one in (path[t], path[s + 1].astype(float) - path[s]))
+    found = [overlap(getattr(W, side), getattr(M, side)) for side in ("U", "V")]
+    cut = [one.matrix.reshape(SHARES, -1, SHARES, one.matrix.shape[1] // SHARES).max((1, 3)) for one in found]
+    return xr.Dataset(
+        {
+            "block": (("side", "i", "j"), [one.matrix[:BLOCK, :BLOCK] for one in found]),
+            "coarse": (("side", "part", "other"), cut),
+            "maximum": ("side", [one.maximum for one in found]),
+            "level": ("side", [one.maximum_level for one in found]),
+        },
+        {"side": list(SIDES)},
+    )
+
+
+_FIELD = {"rule": "Adam code", "scaling": "mean-field"}
+_GD, _ADAM = {"rule": "GD code", "rate": 2000.0}, {"rule": "Adam code", "rate": 1.0}
+#: Pair (t, s), whether in float64, and setting of each scatter plot of the document.
+PANELS: dict[str, tuple[tuple[int, int], bool, dict]] = {
+    "9 first": ((1, 0), False, _ADAM),
+    "9 last": ((10, 9), False, _ADAM),
+    "12 before": ((0, 0), False, {**_FIELD, "rate": 0.04}),
+    "12 after": ((1, 0), False, {**_FIELD, "rate": 0.04}),
+    "14 small": ((10, 9), False, {**_FIELD, "rate": 5e-5}),
+    "14 large": ((10, 9), False, {**_FIELD, "rate": 0.04}),
+    "16 before": ((0, 0), True, {**_GD, "rate": 0.1}),
+    "16 after": ((1, 0), True, {**_GD, "rate": 0.1}),
+    "17 before": ((0, 0), True, {**_ADAM, "rate": 0.1}),
+    "17 after": ((1, 0), True, {**_ADAM, "rate": 0.1}),
+    "18 before": ((0, 0), True, _GD),
+    "18 after": ((1, 0), True, _GD),
+    "21": ((10, 9), False, _GD),
+    "25": ((10, 9), False, {**_ADAM, "n": 8000, "noise": 0.3}),
+    "26": ((10, 9), False, {**_ADAM, "n": 8000, "noise": 0.7}),
+    "27 before": ((5, 5), False, _GD),
+    "27 after": ((6, 5), False, _GD),
+}
+
+
 ONE, BOTH, LAST = [[0, 0], [1, 0]], [[1, 0], [10, 9]], [[10, 9]]
 SEEDS, FIVE = [0, 1, 2], [0, 1, 2, 3, 4]
 TEN_ADAM, FIRST_ADAM = {"rate": 1.0, "pairs": BOTH}, {"rate": 0.1, "pairs": ONE, "double": True}
@@ -387,6 +443,18 @@ RECORDS: dict[str, Recipe] = {
         run, {"noise": [0.1, 0.3, 0.5, 0.7], "seed": [0]}, {**NOISE, "losses": [0, 1, 2, 5, 10]},
         "Figures 25, 26 and 28(c): losses at four levels of label noise",
     ),
+    "overlaps_adam_one_more": Recipe(
+        run, {"seed": list(range(3, 10))}, {"rule": "Adam code", **TEN_ADAM},
+        "Figure 9: overlaps after one and ten steps of Adam, further draws",
+    ),
+    "overlaps_panels": Recipe(
+        panel, {"figure": list(PANELS), "seed": [0]}, {},
+        "Overlaps of Figures 9, 12, 14, 16 to 18, 21 and 25 to 27: leading blocks of the matrices",
+    ),
+    "overlaps_noise_five": Recipe(
+        run, {"noise": [0.1, 0.3, 0.5, 0.7], "seed": FIVE}, {**NOISE, "losses": list(range(11))},
+        "Figures 25, 26 and 28(c): five draws at four levels of label noise, losses after every step",
+    ),
     "spike_movement": Recipe(drop, {"seed": FIVE}, {"rule": "GD code"}, "Figure 27: the largest drop of the spike"),
     "spike_movement_text": Recipe(drop, {"seed": [0, 1]}, {"rule": "GD text"}, "Figure 27 with the text's loss"),
     "prediction_gd": Recipe(
@@ -400,5 +468,7 @@ RECORDS: dict[str, Recipe] = {
 }  # fmt: skip
 # Some singular values are so close that rounding turns their vectors.
 RECORDS |= {
-    name: replace(recipe, agreement=Agreement(elsewhere=0.1)) for name, recipe in RECORDS.items() if recipe.cell is run
+    name: replace(recipe, agreement=Agreement(elsewhere=0.1))
+    for name, recipe in RECORDS.items()
+    if recipe.cell in (run, panel)
 }

@@ -1,6 +1,6 @@
 """Sweeps over learning rates: students after one step (Figures 3, 19 and 20) and after ten (5, 22, 23, 30 and 32).
 
-The rules on them are in :mod:`experiments.heavy_tails.sweep_rules`.
+Their readings are taken by :mod:`experiments.heavy_tails.sweep_rules`.
 """
 
 from __future__ import annotations
@@ -136,6 +136,7 @@ def ten_steps(
 
 
 ONE_RUN = {"rules": ("Adam code",), "rates": (1.0,)}
+OF_CODE = {"rules": ("GD code", "Adam code")}
 ONE_STEP: dict[str, Recipe] = {
     "one_step": Recipe(
         one_step,
@@ -179,6 +180,27 @@ ONE_STEP: dict[str, Recipe] = {
         "One step: centred labels, and a constant feature",
         shortened=ONE_RUN,
     ),
+    "one_step_more": Recipe(
+        one_step, {"seed": list(range(5, 20))}, OF_CODE, "Figure 3: further draws", shortened=ONE_RUN
+    ),
+    "one_step_4000_more": Recipe(
+        one_step, {"seed": [3, 4, 5, 6]}, {"n": 4000, **OF_CODE}, "Figure 19: further draws", shortened=ONE_RUN
+    ),
+    "one_step_8000_more": Recipe(
+        one_step, {"seed": [3, 4, 5, 6]}, {"n": 8000, **OF_CODE}, "Figure 20: further draws", shortened=ONE_RUN
+    ),
+    "one_step_near_gd": Recipe(
+        one_step,
+        {"seed": list(range(5))},
+        {"rules": ("GD code",), "rates": (250.0, 500.0, 750.0, 1250.0, 1500.0, 1750.0)},
+        "One step of GD on both sides of the first spike",
+    ),
+    "one_step_near_adam": Recipe(
+        one_step,
+        {"seed": list(range(5))},
+        {"rules": ("Adam code",), "rates": (0.02, 0.03, 0.04, 0.05, 0.06, 0.08)},
+        "One step of Adam on both sides of the first spike",
+    ),
 }
 
 
@@ -199,6 +221,12 @@ TEN_STEPS: dict[str, Recipe] = {
     "ten_steps_8000_text": _sweep(TEXT, 1, BESIDE, n=8000, penalties=PENALTIES),
     "ten_steps_8000_benign": _sweep(
         ["Adam text"], 5, "The text's Adam where Section 5.2 calls it benign", rates=(0.01, 0.1, 1.0), n=8000
+    ),
+    "ten_steps_8000_more": Recipe(
+        ten_steps,
+        {"rule": ["Adam code"], "rate": [0.0, 0.01, 0.1, 1.0], "seed": list(range(5, 15))},
+        {"n": 8000},
+        "Figure 5: further draws where Section 5.2 calls Adam benign",
     ),
     "ten_steps_2000": _sweep(CODE, 5, "Figure 22: ten steps, 2000 points", n=2000),
     "ten_steps_2000_text": _sweep(TEXT, 2, BESIDE, n=2000),

@@ -9,6 +9,7 @@ from experiments.heavy_tails import (
     open_questions,
     overlaps,
     rate_sweeps,
+    readings,
     scaling,
     steering,
     tail_fits,
@@ -28,4 +29,5 @@ RECORDS: dict[str, Recipe] = (
     | deep_nets.RECORDS
     | open_questions.RECORDS
     | steering.RECORDS
+    | readings.RECORDS
 )

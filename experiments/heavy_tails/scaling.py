@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from experiments.heavy_tails import teacher_student
+from experiments.heavy_tails import rate_sweeps, teacher_student
 from experiments.heavy_tails.first_update import along, bisect, sizes
-from experiments.heavy_tails.teacher_student import FEATURES, PENALTIES, RULES, draw
+from experiments.heavy_tails.teacher_student import FEATURES, PENALTIES, RATES, RULES, draw
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import single_index
 from shallow.kernels.ridge import Ridge, mean_square
@@ -192,6 +192,18 @@ RECORDS: dict[str, Recipe] = {
         {},
         "Corollary D.1: norms of the first update and threshold of GD at growing sizes",
     ),
+    "mean_field_gd_more": Recipe(
+        spectra,
+        {"rule": ["GD code"], "rate": [0.1, 1.0, 100.0, 2000.0], "seed": [3, 4, 5, 6]},
+        {"scaling": "mean-field", "records": (0, 1)},
+        "Figure 10: further draws",
+    ),
+    "mean_field_sizes_more": Recipe(
+        first_step_of_gd,
+        {"n": [1000, 2000, 3000, 4000], "seed": [3, 4, 5, 6]},
+        {},
+        "Corollary D.1: further draws",
+    ),
     "mean_field_readouts": Recipe(
         readouts,
         {"seed": [0, 1, 2, 3, 4]},
@@ -227,6 +239,37 @@ RECORDS: dict[str, Recipe] = {
         {"decay": [0.2, 0.4, 0.6, 0.8], "seed": [0, 1]},
         {"n": 8000},
         "Figure 28 (d): losses after every step by schedule",
+    ),
+    "decay_curves_more": Recipe(
+        curves,
+        {"decay": [0.2, 0.4, 0.6, 0.8], "seed": [2, 3, 4]},
+        {"n": 8000},
+        "Figure 28 (d): losses after every step by schedule, further draws",
+    ),
+    "ten_steps_normalised_more": Recipe(
+        rate_sweeps.ten_steps,
+        {"rule": ["Adam code"], "rate": [0.0, *RATES], "seed": [3, 4]},
+        {"n": 8000, "normalise": True},
+        "Figure 30: ten steps of Adam with weight normalisation, further draws",
+        steady={"rate": [0.0, 0.001, 0.01, 0.1, 1.0]},
+    ),
+    "ten_steps_normalised_gd": Recipe(
+        rate_sweeps.ten_steps,
+        {"rule": ["GD code"], "rate": [0.0, 100.0, 1000.0, 2000.0, 3000.0], "seed": SEEDS},
+        {"n": 8000, "normalise": True},
+        "Figure 30: ten steps of GD with weight normalisation",
+    ),
+    "very_heavy_gd_more": Recipe(
+        spectra,
+        {"seed": list(range(3, 10))},
+        {"rule": "GD code", "rate": 5000.0, **VERY_HEAVY},
+        "Figure 7: GD with normalised weights, further draws",
+    ),
+    "decay_slow_more": Recipe(
+        spectra,
+        {"decay": [0.8], "seed": list(range(3, 10))},
+        {"normalise": True},
+        "Figure 31: the slowest schedule with normalised weights, further draws",
     ),
     "long_gd": Recipe(
         spectra,

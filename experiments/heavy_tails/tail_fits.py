@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from experiments.heavy_tails import rate_sweeps, row_profile, shapes
+from experiments.heavy_tails import estimators, rate_sweeps, row_profile, shapes
 from shallow import checks
 from shallow.book.recipes import Recipe, releases_gil
-from shallow.spectra import esd, tail_laws, tails
+from shallow.spectra import esd, marchenko_pastur, tail_laws, tails
 
 #: Runs whose spectra the document calls heavy-tailed: optimiser and learning rate.
 RUNS = {
@@ -114,6 +114,35 @@ def widened(values: np.ndarray, h: int, d: int) -> dict[str, float]:
     }
 
 
+def fitted_curves(values: np.ndarray, spread: float, h: int = 1500, d: int = 1000) -> dict[str, np.ndarray]:
+    """Share of a spectrum above a value by four laws, as rows of values over the median and shares, for drawing.
+
+    Args:
+        values: descending eigenvalues without a spike.
+        spread: of the rows of the widened law, fitted (:func:`widened`).
+
+    Returns "eigenvalues" themselves; "power law" and "log-normal", fitted above the best cut; "widened noise" as far as
+    its numerical form resolves it; "noise", the Marchenko-Pastur law that fits best.
+    """
+    fit, scale = tails.power_law(values, least=LEAST), np.median(values)
+    grid = np.geomspace(values[-1], 3 * values[0], 4000)
+    above, part = grid[grid >= fit.xmin], fit.size / len(values)
+    density = np.exp(tail_laws.LogNormal.fit(values, fit.xmin).log_density(above))
+    left = 1 - np.append(0, np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(above)))
+    profile = row_profile.RowProfile.log_normal(h, d, spread)
+    beyond = 1 - profile.cdf(grid / esd.best_scale(profile.cdf, values))
+    seen = beyond > 0.015
+    noise = 1 - marchenko_pastur.fit(values, h, d).cdf(grid)
+    curves = {
+        "eigenvalues": (values, np.arange(1, len(values) + 1) / len(values)),
+        "power law": (above, part * (above / fit.xmin) ** (1 - fit.alpha)),
+        "log-normal": (above, part * np.maximum(left, 1e-9)),
+        "widened noise": (grid[seen], beyond[seen]),
+        "noise": (grid, np.maximum(noise, 1e-9)),
+    }
+    return {name: np.array([x / scale, shares]) for name, (x, shares) in curves.items()}
+
+
 def same_norms(W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     r"""Eigenvalues of a Gaussian matrix that has nothing of W (h, d) but the norms of its rows and columns, descending.
 
@@ -151,5 +180,29 @@ RECORDS: dict[str, Recipe] = {
         {"n": 8000, "steps": 10, "reading": "code"},
         "What kind of tail: ten steps with 8000 points, fits and tests",
         steady=STEADY,
+    ),
+    "exponents_of_laws": Recipe(
+        estimators.estimates,
+        {"law": [*estimators.TAIL_FREE, *estimators.PARETO], "seed": list(range(200))},
+        {"count": 1000},
+        "Both exponents of samples of nine laws",
+    ),
+    "exponents_half_noise": Recipe(
+        estimators.estimates,
+        {"law": ["Pareto 1.5", "Pareto 2", "Pareto 3"], "seed": list(range(200))},
+        {"count": 1000, "contamination": 0.5},
+        "Both exponents of samples of power laws, half of them replaced by noise",
+    ),
+    "spike_position_2000_more": Recipe(
+        rate_sweeps.steps,
+        {"rule": ["Adam code"], "rate": [0.001, 0.01, 0.1, 1.0, 10.0], "seed": list(range(5, 10))},
+        {},
+        "Ten Adam steps: exponents and the position of the spike, more draws",
+    ),
+    "spike_position_8000_more": Recipe(
+        rate_sweeps.steps,
+        {"rule": ["Adam code"], "rate": [0.001, 0.01, 1.0, 10.0], "seed": list(range(5, 10))},
+        {"n": 8000},
+        "The same with 8000 points",
     ),
 }

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import xarray as xr
 
-from experiments.heavy_tails import rate_sweeps, read_out, shapes, teacher_student
+from experiments.heavy_tails import overlaps, rate_sweeps, read_out, shapes, teacher_student
 from shallow import checks, stats
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data.single_index import Sample
@@ -180,5 +180,9 @@ RECORDS: dict[str, Recipe] = {
         rate_sweeps.steps, {"seed": [0]},
         {"rule": "Adam code", "rate": 1.0, "steps": 400, "records": [1, 2, 3, 4, 5, 7, 10, 400]},
         "Four hundred steps of Adam at rate 1, with losses",
+    ),
+    "spike_movement_ten": Recipe(
+        overlaps.drop, {"seed": list(range(5, 15))}, {"rule": "GD code"},
+        "Figure 27: the largest drop of the spike, ten draws more",
     ),
 }  # fmt: skip

@@ -183,6 +183,36 @@ class Student:
         return self.features(x) @ self.a
 
 
+@dataclass(frozen=True)
+class SoftplusStudent(Student):
+    r"""A student with another activation, $f(x) = h^{-1/2}\,a^\top \operatorname{softplus}(s W x)$; not odd.
+
+    Parameters as for :class:`Student`.  Its trainer is :class:`shallow.train.first_layer.SoftplusTrainer`.
+
+    >>> plain = ntk(np.random.default_rng(0), 3, 2)
+    >>> SoftplusStudent(plain.W, plain.a, plain.scale).features(np.zeros((1, 2))).round(3)  # ln 2 / sqrt 3
+    array([[0.4, 0.4, 0.4]])
+    """
+
+    __repr__ = short
+
+    def features(self, x: np.ndarray, scale: float | None = None) -> np.ndarray:
+        r"""$Z = h^{-1/2} \operatorname{softplus}(s\,x W^\top)$, with $\operatorname{softplus}(z) = \ln(1 + e^z)$.
+
+        Arguments, shapes and errors as for :meth:`Student.features`.
+        """
+        checks.numbers(x=x)
+        x = np.asarray(x, dtype=self.W.dtype)
+        checks.shape((None, self.W.shape[1]), x=x)
+        scale = self.scale if scale is None else scale
+        checks.positive(scale=scale)
+        hidden = x @ self.W.T
+        hidden *= scale
+        np.logaddexp(hidden, hidden.dtype.type(0), out=hidden)
+        hidden /= len(self.a) ** 0.5
+        return hidden
+
+
 def ntk(rng: np.random.Generator, width: int, inputs: int) -> Student:
     r"""Student in NTK scaling: $W_{ij}, a_i \sim N(0, 1)$ and $s = d^{-1/2}$; W is drawn first (eq. 2)."""
     checks.integers(1, width=width, inputs=inputs)

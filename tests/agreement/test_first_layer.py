@@ -26,8 +26,14 @@ def in_type(student, dtype):
     return nets.Student(student.W.astype(str(dtype).removeprefix("torch.")), student.a, student.scale)
 
 
+def softplus(student):
+    """The student of another activation with the same weights."""
+    return nets.SoftplusStudent(student.W, student.a, student.scale)
+
+
 def objective(W, x, y, student, factor):
-    hidden = torch.tanh(student.scale * torch.tensor(x) @ W.T)
+    activation = torch.nn.Softplus(threshold=50) if isinstance(student, nets.SoftplusStudent) else torch.tanh
+    hidden = activation(student.scale * torch.tensor(x) @ W.T)
     f = hidden @ torch.tensor(student.a) / len(student.a) ** 0.5
     return factor * ((f - torch.tensor(y)) ** 2).mean()
 
@@ -87,6 +93,41 @@ def test_gradient_and_loss_are_those_of_autograd(scaling, factor):
     assert torch.abs(trainer.gradient() - W.grad).max() < 1e-14 * torch.abs(W.grad).max() + 1e-16
     residual = student.forward(x) - y
     assert float(trainer.loss) == pytest.approx(factor * np.mean(residual**2), rel=1e-13)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+@pytest.mark.parametrize("factor", [1.0, 0.5])
+def test_softplus_gradient_and_loss_are_those_of_autograd(scaling, factor):
+    """Also where its pre-activations are in the hundreds, on both sides of 0."""
+    for size in (1.0, 300.0):
+        x, y, plain = problem(scaling=scaling)
+        student = softplus(nets.Student(size * plain.W, plain.a, plain.scale))
+        trainer = first_layer.SoftplusTrainer(x, y, student, GD(), factor=factor, dtype=torch.float64)
+        W = torch.tensor(student.W, requires_grad=True)
+        objective(W, x, y, student, factor).backward()
+        assert torch.abs(trainer.gradient() - W.grad).max() < 1e-14 * torch.abs(W.grad).max() + 1e-16
+        assert float(trainer.loss) == pytest.approx(factor * np.mean((student.forward(x) - y) ** 2), rel=1e-13)
+
+
+@pytest.mark.parametrize("normalise", [None, "before"])
+@pytest.mark.parametrize("rule", RULES)
+def test_softplus_trajectories_are_those_of_torch_optim(rule, normalise):
+    x, y, plain = problem()
+    student, options = softplus(plain), dict(rate=0.05, steps=10, normalise=normalise)
+    expected = reference(x, y, student, RULES[rule], **options)
+    trainer = first_layer.SoftplusTrainer(x, y, student, RULES[rule], normalise=normalise, dtype=torch.float64)
+    for W in expected[1:]:
+        trainer.step(0.05)
+        found = trainer.student
+        assert isinstance(found, nets.SoftplusStudent) and distance([found.W], [W]) < 1e-9
+    tanh = trajectory(x, y, plain, RULES[rule], **options)[-1]
+    assert distance([tanh], [expected[-1]]) > 1e-3  # another activation, another run
+
+
+def test_a_softplus_trainer_refuses_other_students():
+    x, y, student = problem()
+    with pytest.raises(ValueError, match="student must be a SoftplusStudent, got a Student"):
+        first_layer.SoftplusTrainer(x, y, student, GD(), dtype=torch.float64)
 
 
 @pytest.mark.parametrize("normalise", [None, "before", "after"])

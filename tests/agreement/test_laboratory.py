@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 
 import matplotlib
 import numpy as np
@@ -11,6 +9,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_node import LAB, in_node, node
 
 from experiments.cyclic_labels import bumps, drawing, laboratory
 from shallow.book import laboratories
@@ -19,10 +18,8 @@ from shallow.train import univariate
 
 matplotlib.use("agg")
 
-LAB = laboratories.STATIC / "lab"
-SCRIPTS = [LAB / "streams.js", LAB / "cyclic_labels.js", LAB / "cyclic_labels_view.js"]
+SCRIPTS = ("streams", "cyclic_labels", "cyclic_labels_view")
 PRESETS = {key: chosen for key, _, _, chosen in laboratory.PRESETS}
-node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed: nothing runs the page's scripts")
 
 TRAIN = """
 const lab = ShallowLab.models.cyclic_labels, model = lab.compute(ShallowLab.streams());
@@ -39,16 +36,6 @@ return given.map((settings) => {
     python: lab.python(settings) };
 });
 """
-
-
-def in_node(body: str, given) -> list:
-    """What the body of a function of `given` returns, after the laboratory's scripts; numbers keep their bits."""
-    scripts = "".join(f"require({json.dumps(str(path))});" for path in SCRIPTS)
-    call = f"const f = (given) => {{{body}}}; const given = JSON.parse(require('fs').readFileSync(0, 'utf-8'));"
-    command = ["node", "-e", f"{scripts}{call}process.stdout.write(JSON.stringify(f(given)))"]
-    done = subprocess.run(command, input=json.dumps(given), capture_output=True, encoding="utf-8", timeout=600)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def anywhere(rng: np.random.Generator) -> laboratory.Settings:
@@ -77,7 +64,7 @@ ANYWHERE = [anywhere(rng) for rng in [np.random.default_rng(0)] for _ in range(5
 def runs() -> list:
     """Settings and what node makes of them, in the order presets, others, anywhere."""
     chosen = [*PRESETS.values(), *OTHERS, *ANYWHERE]
-    return list(zip(chosen, in_node(TRAIN, chosen), strict=True))
+    return list(zip(chosen, in_node(SCRIPTS, TRAIN, chosen), strict=True))
 
 
 def library(chosen: laboratory.Settings) -> tuple[dict | None, int | None]:
@@ -137,7 +124,7 @@ def test_the_lines_shown_as_python_give_the_same_bits(runs):
 def test_streams_are_numpy_s():
     seeds = [[0], [7, 50, 3], [7, 50, 2**32 - 1], [2**32], [1, 2, 3, 4, 5, 6], [2**53 - 1, 0, 12]]
     body = "return given.map((seeds) => [...ShallowLab.streams().generator(seeds).uniform(-0.5, 2, 1000)]);"
-    for given_seeds, drawn in zip(seeds, in_node(body, seeds), strict=True):
+    for given_seeds, drawn in zip(seeds, in_node(["streams"], body, seeds), strict=True):
         assert np.array_equal(np.random.default_rng(given_seeds).uniform(-0.5, 2, 1000), drawn)
 
 

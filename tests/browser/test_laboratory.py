@@ -1,15 +1,15 @@
 """The laboratory in Chromium, on a page from disk: it trains the book's runs, obeys its reader, needs nothing else."""
 
 import copy
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import matplotlib
 import pytest
-from browser.conftest import CHROMIUM, OPTIONS
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from browser import laboratory_page
+from browser.laboratory_page import press, status
+from playwright.sync_api import Browser, Page, expect
 
 from experiments.cyclic_labels import drawing, laboratory
 from shallow.book import laboratories
@@ -17,7 +17,6 @@ from shallow.book import laboratories
 matplotlib.use("agg")
 
 NAME = "cyclic_labels"
-TEXT = '<p><button type="button" class="lab-try" data-lab="cyclic_labels" data-preset="balanced">Try.</button></p>'
 END = 'document.querySelector(".lab-counter").textContent.startsWith("epoch 20,000")'
 TRAIN = """(settings) => {
   const run = ShallowLab.models.cyclic_labels.compute(ShallowLab.streams()).start(settings);
@@ -34,16 +33,9 @@ SETTINGS = [
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """A headless Chromium; without one, or without the script of the plots, the tests are skipped or fail."""
-    missing = [] if CHROMIUM else ["no Chromium on PATH"]
-    if not (laboratories.STATIC / laboratories.STYLES[0]).exists():
-        missing.append("no uPlot in book/_static/vendor (run `make book`)")
-    if missing:
-        (pytest.fail if os.environ.get("SHALLOW_BROWSER") == "required" else pytest.skip)(" and ".join(missing))
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+    """A headless Chromium."""
+    with laboratory_page.chromium() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -57,16 +49,7 @@ def write(tmp_path: Path, presets: list[dict]) -> Callable[..., str]:
     """Write a page as the book has it, and give its address."""
 
     def page(presets: list[dict] = presets) -> str:
-        shown = laboratories.show(NAME, presets, picture=drawing.first_preset(), alt="The run.", inline=False)
-        static = laboratories.STATIC.as_uri()
-        links = [f'<link rel="stylesheet" href="{static}/{name}">' for name in laboratories.STYLES]
-        links += [f'<script defer src="{static}/{name}"></script>' for name in laboratories.scripts(NAME)]
-        head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        body = f'{TEXT}{shown._repr_html_()}<p style="margin-top: 3000px">The end.</p>'
-        file = tmp_path / "page.html"
-        page = f"<!DOCTYPE html><html><head>{head}{''.join(links)}</head><body>{body}</body></html>"
-        file.write_text(page, encoding="utf-8")
-        return file.as_uri()
+        return laboratory_page.write(tmp_path / "page.html", NAME, presets, drawing.first_preset, "balanced")
 
     return page
 
@@ -74,24 +57,8 @@ def write(tmp_path: Path, presets: list[dict]) -> Callable[..., str]:
 @pytest.fixture
 def page(chromium: Browser) -> Iterator[Page]:
     """An empty page; whatever it complains of is a fault."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
-    opened, faults = context.new_page(), []
-    opened.on("pageerror", lambda error: faults.append(str(error)))
-    opened.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-    opened.on("request", lambda request: faults.append(request.url) if request.url.startswith("http") else None)
-    yield opened
-    context.close()
-    assert faults == []
-
-
-def press(page: Page, name: str) -> None:
-    """Press a button of the laboratory."""
-    page.locator(".lab").get_by_role("button", name=name, exact=True).click()
-
-
-def status(page: Page) -> str:
-    """The line that says what happened."""
-    return page.locator(".lab-status").text_content()
+    with laboratory_page.watched(chromium) as opened:
+        yield opened
 
 
 def epoch(page: Page) -> int:
@@ -202,13 +169,7 @@ def test_what_cannot_be_run_is_refused(page, write):
 
 def test_everything_has_a_name_and_the_plots_have_words_and_a_table(page, write):
     page.goto(write())
-    said = status(page)
-    for plot in page.locator(".lab-plot").all():
-        assert plot.get_attribute("aria-label").endswith(said)
-    for field in page.locator(".lab :is(input, select)").all():
-        assert len(field.evaluate("field => field.labels[0].textContent")) > 3
-    assert page.locator(".lab-status").get_attribute("aria-live") == "polite"
-    assert page.locator(".lab-table tbody tr").count() == 11
+    laboratory_page.check_words(page, rows=11)
 
 
 def test_words_of_the_text_start_a_preset(page, write):
@@ -237,12 +198,7 @@ def test_in_a_cell_s_output_the_same_laboratory_appears(page, write, presets):
 def test_it_fits_a_phone_and_both_themes(page, write):
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(write())
-    expect(page.locator(".lab-plot canvas").first).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
-    light = page.locator(".lab-plot canvas").last.screenshot()
-    page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    page.wait_for_timeout(200)
-    assert page.locator(".lab-plot canvas").last.screenshot() != light
+    laboratory_page.check_phone_and_themes(page)
 
 
 def test_without_scripts_there_is_a_picture(chromium, write):

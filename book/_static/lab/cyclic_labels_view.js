@@ -119,7 +119,8 @@ test_loss = np.maximum(0, 1 - cyclic.labels(grid) * run.predictions).mean(axis=-
   const choice = (name, group, options, label = name) => ({ name, label, kind: "choice", options, group });
   Object.assign(ShallowLab.models.cyclic_labels, {
     title: "Laboratory: train the network of this chapter",
-    epochs: EPOCHS, every: EVERY, describe, python, bump,
+    needs: ["streams"], unit: "epoch", length: () => EPOCHS, every: EVERY, duration: { slow: 20000, fast: 4000 },
+    describe, python, bump,
     columns: [["train", "training loss"], ["test", "test loss"]],
     controls: [
       ...[1, 2, 3, 4, 5, 6].map((c) =>

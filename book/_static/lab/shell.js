@@ -3,11 +3,17 @@
  * A laboratory is `ShallowLab.render({ model, el })`: `el` is the element to fill, and `model.get(key)` gives what the
  * page carries, "name" and "presets".  What is computed and shown stands in `ShallowLab.models[name]`:
  *
- *   compute(streams)       as text in a worker; returns { start(settings) } -> run with epoch, done, diverged, values
- *                          (numbers at the last record), advance() (to the next record), snapshot(), weights()
- *   epochs, every          length of a run and distance of its records
+ *   compute(...needs)      as text in a worker; returns { start(settings) } -> run with epoch, done, diverged, values
+ *                          (numbers at the last record, or null), advance() (to the next record), snapshot(), weights()
+ *   needs                  names of what compute is given: functions of ShallowLab such as "streams", called
+ *   unit                   what is counted, "epoch" or "step"; the shell's variables are named after the first
+ *   length(settings)       length of a run in that unit, and
+ *   every                  the distance of its records
+ *   duration               milliseconds of a run by speed, least
+ *   tolerance              largest relative difference to the book's run that is agreement; without, bits are compared
  *   title, columns         its name in words; [key, label] of each of the values
- *   controls               [{ name, label, kind: "range" | "choice" | "whole", group, ... }]
+ *   controls               [{ name, label, kind: "range" | "scale" | "choice" | "whole", group, ... }]; those with
+ *                          `display` change what is drawn, not what is computed
  *   refuse(settings)       why these settings cannot be run, or null
  *   panels                 what is plotted; see `plot`
  *   describe(view)         what happened, in words
@@ -21,7 +27,6 @@ globalThis.ShallowLab ??= { models: {} };
   "use strict";
 
   const BUDGET = 12;  // milliseconds that the worker computes before it listens again
-  const DURATION = { slow: 20000, fast: 4000 };  // milliseconds of a run
   const PHONE = 520;  // pixels under which plots are less high
 
   const element = (tag, properties = {}, ...children) => {
@@ -31,6 +36,7 @@ globalThis.ShallowLab ??= { models: {} };
     return node;
   };
   const whole = (number) => number.toLocaleString("en-US");
+  const valueOf = (given, ...of) => (typeof given === "function" ? given(...of) : given);
 
   // ---------------------------------------------------------------------------------------------------- the worker
 
@@ -66,8 +72,9 @@ globalThis.ShallowLab ??= { models: {} };
   }
 
   // A worker from a file cannot be started on a page from disk, one from text can.
-  function worker(compute) {
-    const source = `"use strict";(${serve})((${compute})((${ShallowLab.streams})()));`;
+  function worker({ compute, needs }) {
+    const given = needs.map((name) => `(${ShallowLab[name]})()`);
+    const source = `"use strict";(${serve})((${compute})(${given}));`;
     const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
     const made = new Worker(address);
     URL.revokeObjectURL(address);
@@ -77,21 +84,25 @@ globalThis.ShallowLab ??= { models: {} };
   // ----------------------------------------------------------------------------------------------------- the plots
 
   /* A plot of one panel: { title, x: { name, label, range, ticks, write }, y: { label, range(view) }, data(view),
-   * series, under, draw }.  Series are { label, colour, dash, width }, colours names of custom properties;
-   * `under(paint, view)` and `draw(paint, view)` add marks below and above the curves.
+   * series, under, draw, rest, shows }.  Series are { label, colour, dash, width, fill, dots, digits }, colours names
+   * of custom properties; `under(paint, view)` and `draw(paint, view)` add marks below and above the curves.  Name, label
+   * and range of x may be functions of the view, which `ticks` and `write` get after the number.  `rest(view)` is the
+   * index whose values the legend has without a pointer, `shows(view)` whether there is anything to plot.
    */
   function plot(panel, el, view) {
     const colour = (name) => getComputedStyle(el).getPropertyValue(`--lab-${name}`).trim();
     const box = element("div", { className: "lab-plot" });
     box.setAttribute("role", "img");
     const axis = ({ label, ticks }, size) => ({
-      label, size, labelSize: 20, gap: 4, labelGap: 0, font: "12px sans-serif", labelFont: "13px sans-serif",
-      stroke: () => colour("text"), grid: { stroke: () => colour("grid"), width: 1 }, ticks: { show: false },
-      values: (u, splits) => splits.map(ticks ?? String), space: 45,
+      label: valueOf(label, view), size, labelSize: 20, gap: 4, labelGap: 0, font: "12px sans-serif",
+      labelFont: "13px sans-serif", stroke: () => colour("text"), ticks: { show: false },
+      grid: { stroke: () => colour("grid"), width: 1 },
+      values: (u, splits) => splits.map((at) => (ticks ?? String)(at, view)), space: 45,
     });
-    const series = ({ label, colour: name, dash, width = 2 }) => ({
-      label, dash, width, stroke: () => colour(name), points: { show: false },
-      value: (u, value) => (value == null ? "" : value.toFixed(3)),
+    const series = ({ label, colour: name, dash, width = 2, fill, dots = false, digits = 3 }) => ({
+      label, dash, width, stroke: () => colour(name), fill: fill && (() => colour(fill)),
+      points: { show: dots, size: 7, fill: () => colour(name) },
+      value: (u, value) => (value == null ? "" : value.toFixed(digits)),
     });
     const paint = (u) => ({
       context: u.ctx, colour, scale: devicePixelRatio, box: u.bbox,
@@ -100,34 +111,40 @@ globalThis.ShallowLab ??= { models: {} };
     const size = () => ({ width: Math.max(200, box.clientWidth), height: el.clientWidth < PHONE ? 200 : 260 });
     // Without a pointer over the plot the legend has the newest values.
     const newest = (u) => {
-      const last = u.data[1].findLastIndex((value) => value !== null);
+      const last = panel.rest?.(view) ?? u.data[1].findLastIndex((value) => value !== null);
       if (panel.series.length > 1) u.setLegend({ idx: Math.max(0, last) }, false);
     };
     const options = () => ({
       ...size(), padding: [8, 24, 0, 0], legend: { show: panel.series.length > 1, markers: { fill: () => "none" } },
-      scales: { x: { time: false, range: () => panel.x.range }, y: { range: () => panel.y.range(view) } },
+      scales: {
+        x: { time: false, range: () => valueOf(panel.x.range, view) }, y: { range: () => panel.y.range(view) },
+      },
       axes: [axis(panel.x, 22), axis(panel.y, 40)],
-      series: [{ label: panel.x.name, value: (u, value) => (value == null ? "" : panel.x.write(value)) },
-        ...panel.series.map(series)],
+      series: [
+        { label: valueOf(panel.x.name, view), value: (u, value) => (value == null ? "" : panel.x.write(value, view)) },
+        ...panel.series.map(series),
+      ],
       cursor: { y: false, drag: { x: false, y: false } },
       hooks: {
         drawClear: [(u) => panel.under?.(paint(u), view)], draw: [(u) => panel.draw?.(paint(u), view)],
         ready: [newest], setLegend: [(u) => { if (u.legend.idx == null) newest(u); }],
       },
     });
-    let drawn = null;
+    let drawn = null, label = null;
     const update = () => {
-      drawn.setData(panel.data(view));
+      if (label !== valueOf(panel.x.label, view)) build();
+      else drawn.setData(panel.data(view));
       if (drawn.cursor.idx == null) newest(drawn);
     };
     const build = () => {
       drawn?.destroy();
+      label = valueOf(panel.x.label, view);
       drawn = new uPlot(options(), panel.data(view), box);
     };
     build();
     new ResizeObserver(() => drawn.setSize(size())).observe(box);
     return {
-      box, update, recolour: build,
+      box, update, recolour: build, shows: panel.shows ?? (() => true),
       name: (text) => box.setAttribute("aria-label", `${panel.title}. ${text}`),
     };
   }
@@ -141,13 +158,16 @@ globalThis.ShallowLab ??= { models: {} };
       range: () => Number.isInteger(value) && value >= control.min && value <= control.max,
       whole: () => Number.isSafeInteger(value) && value >= 0 && value <= control.max,
       choice: () => control.options.includes(value),
+      scale: () => control.options.includes(value),
     })[control.kind]();
     const read = (text) => (control.kind === "choice" && typeof control.options[0] === "string" ? text : Number(text));
+    const slides = control.kind === "range" || control.kind === "scale";
     let field, shown = null;
     if (control.kind === "choice") {
       field = element("select", { id }, ...control.options.map((option) => new Option(option, option)));
-    } else if (control.kind === "range") {
-      field = element("input", { id, type: "range", min: control.min, max: control.max, step: 1 });
+    } else if (slides) {  // on a scale the positions are those of the options
+      const { min = 0, max = control.options?.length - 1 } = control;
+      field = element("input", { id, type: "range", min, max, step: 1 });
       shown = element("span", { className: "lab-value" });
       shown.setAttribute("aria-hidden", "true");
       caption.append(" ", shown);
@@ -155,11 +175,12 @@ globalThis.ShallowLab ??= { models: {} };
       field = element("input", { id, type: "text", inputMode: "numeric", size: 6, autocomplete: "off" });
     }
     const set = (value) => {
-      field.value = String(value);
+      field.value = String(control.kind === "scale" ? control.options.indexOf(value) : value);
       if (shown) shown.textContent = String(value);
+      if (control.kind === "scale") field.setAttribute("aria-valuetext", String(value));
     };
-    field.addEventListener(control.kind === "range" ? "input" : "change", () => {
-      const value = read(field.value.trim());
+    field.addEventListener(slides ? "input" : "change", () => {
+      const text = field.value.trim(), value = control.kind === "scale" ? control.options[text] : read(text);
       field.setAttribute("aria-invalid", String(!fits(value)));
       if (fits(value)) {
         set(value);
@@ -173,11 +194,11 @@ globalThis.ShallowLab ??= { models: {} };
 
   function render({ model, el }) {
     const name = model.get("name"), presets = model.get("presets"), lab = ShallowLab.models[name];
-    const epochs = Array.from({ length: lab.epochs / lab.every + 1 }, (_, k) => k * lab.every);
-    const engine = worker(lab.compute);
+    const { unit } = lab;
+    const engine = worker(lab);
     // What is shown: the book's recorded run or, after the first press, the reader's.
-    const view = { settings: null, epochs, book: null, live: false, epoch: 0, done: false, diverged: null,
-      values: {}, arrays: {}, different: null, checksum: null };
+    const view = { settings: { ...presets[0].settings }, epochs: [], last: 0, book: null, live: false, epoch: 0,
+      done: false, diverged: null, values: {}, arrays: {}, apart: 0, different: null, checksum: null };
     let running = false, pending = false, fresh = true, version = 0, owed = 0, clock = 0, away = false;
     let speed = "fast", ready = false;
 
@@ -191,7 +212,8 @@ globalThis.ShallowLab ??= { models: {} };
     const list = element("ul", { className: "lab-presets" }, ...presets.map((preset, k) =>
       element("li", {}, choices[k], element("span", { textContent: preset.note }))));
     const inputs = Object.fromEntries(lab.controls.map((control) =>
-      [control.name, input(control, (key, value) => choose({ ...view.settings, [key]: value }))]));
+      [control.name, input(control, (key, value) =>
+        (control.display ? display : choose)({ ...view.settings, [key]: value }))]));
     const groups = [...new Set(lab.controls.map((control) => control.group))].map((group) =>
       element("fieldset", {}, element("legend", { textContent: group }),
         element("div", { className: "lab-fields" }, ...lab.controls.filter((control) => control.group === group)
@@ -201,14 +223,14 @@ globalThis.ShallowLab ??= { models: {} };
     const end = button("To the end", () => go("end"));
     const rewind = button("Rewind", () => restart());
     const anew = button("New start", () => choose({ ...view.settings, seed: view.settings.seed + 1 }, true));
-    step.title = `${lab.every} epochs`;
-    rewind.title = "back to epoch 0 of the same start";
+    step.title = lab.every > 1 ? `${lab.every} ${unit}s` : `one ${unit}`;
+    rewind.title = `back to ${unit} 0 of the same start`;
     anew.title = "the next seed: other points, other weights";
-    const pace = input({ name: "speed", label: "speed", kind: "choice", options: Object.keys(DURATION) },
+    const pace = input({ name: "speed", label: "speed", kind: "choice", options: Object.keys(lab.duration) },
       (_, value) => { speed = value; });
     pace.set(speed);
-    const bar = element("progress", { max: lab.epochs, value: 0 });
-    bar.setAttribute("aria-label", "epochs trained");
+    const bar = element("progress", { value: 0 });
+    bar.setAttribute("aria-label", `${unit}s trained`);
     const counter = element("span", { className: "lab-counter" });
     const status = element("p", { className: "lab-status" });
     status.setAttribute("role", "status");
@@ -216,7 +238,7 @@ globalThis.ShallowLab ??= { models: {} };
     const code = element("code"), rows = element("tbody");
     const tables = element("details", { className: "lab-table" },
       element("summary", { textContent: "The curves as a table" }),
-      element("table", {}, element("thead", {}, element("tr", {}, ...["epoch", ...lab.columns.map(([, label]) => label)]
+      element("table", {}, element("thead", {}, element("tr", {}, ...[unit, ...lab.columns.map(([, label]) => label)]
         .map((label) => element("th", { scope: "col", textContent: label })))), rows));
     const python = element("details", { className: "lab-python" },
       element("summary", { textContent: "Show as Python" }), element("pre", { tabIndex: 0 }, code));
@@ -232,27 +254,34 @@ globalThis.ShallowLab ??= { models: {} };
     // --- what is shown
     const panels = [];
     function draw() {
-      for (const panel of panels) panel.update();
-      bar.value = view.epoch;
-      counter.textContent = `epoch ${whole(view.epoch)} of ${whole(lab.epochs)}`;
+      for (const panel of panels) {
+        panel.box.parentElement.hidden = !panel.shows(view);
+        panel.update();
+      }
+      bar.max = Math.max(1, view.last);
+      bar.value = view.last ? view.epoch : 1;
+      counter.textContent = `${unit} ${whole(view.epoch)} of ${whole(view.last)}`;
     }
     function say(text = story()) {
       status.textContent = text;
       for (const panel of panels) panel.name(text);
-      const shown = epochs.filter((epoch, k) => k % 20 === 0 && k < (view.values[lab.columns[0][0]]?.length ?? 0));
-      rows.replaceChildren(...shown.map((epoch) => element("tr", {},
-        element("th", { scope: "row", textContent: whole(epoch) }),
-        ...lab.columns.map(([key]) =>
-          element("td", { textContent: view.values[key][epoch / lab.every].toFixed(3) })))));
+      const { epochs, values } = view, count = values[lab.columns[0][0]]?.length ?? 0;
+      const stride = Math.max(1, Math.floor((epochs.length - 1) / 10));
+      const shown = Array.from({ length: Math.ceil(count / stride) }, (_, k) => k * stride);
+      rows.replaceChildren(...shown.map((k) => element("tr", {},
+        element("th", { scope: "row", textContent: whole(epochs[k]) }),
+        ...lab.columns.map(([key]) => element("td", { textContent: values[key][k]?.toFixed(3) ?? "" })))));
     }
     function story() {
       const origin = view.live ? "" : "The book's run. ";
       return origin + lab.describe(view) + (view.live && view.book && view.done ? ` ${comparison()}` : "");
     }
     function comparison() {
-      if (view.different !== null) return `Identical to the book's run: no, from epoch ${whole(view.different)}.`;
-      const same = view.checksum === view.book.checksum;
-      return `Identical to the book's run: ${same ? "yes, to the last bit" : "no, the last weights differ"}.`;
+      const { apart, different, checksum } = view, exact = lab.tolerance === undefined;
+      const words = `${exact ? "Identical to" : "Agrees with"} the book's run:`;
+      if (different !== null) return `${words} no, from ${unit} ${whole(different)}.`;
+      if (!exact) return `${words} yes, every number to ${Math.max(apart, 2 ** -53).toExponential(0)} of its size.`;
+      return `${words} ${checksum === view.book.checksum ? "yes, to the last bit" : "no, the last weights differ"}.`;
     }
     function buttons() {
       run.textContent = running ? "Pause" : "Run";
@@ -264,9 +293,16 @@ globalThis.ShallowLab ??= { models: {} };
     }
 
     // --- settings
-    const equal = (a, b) => lab.controls.every((control) => a[control.name] === b[control.name]);
+    const equal = (a, b) => lab.controls.every((control) => control.display || a[control.name] === b[control.name]);
+    function display(settings) {
+      view.settings = settings;
+      for (const panel of panels) panel.recolour();
+      remember();
+    }
     function choose(settings, live = false) {
       view.settings = settings;
+      view.last = lab.length(settings);
+      view.epochs = Array.from({ length: view.last / lab.every + 1 }, (_, k) => k * lab.every);
       const known = presets.find((preset) => equal(preset.settings, settings));
       view.book = known?.run ?? null;
       presets.forEach((preset, k) => choices[k].setAttribute("aria-pressed", String(preset === known)));
@@ -288,7 +324,7 @@ globalThis.ShallowLab ??= { models: {} };
       running = false;
       version++;
       const { values, arrays } = view.book;
-      Object.assign(view, { live: false, epoch: lab.epochs, done: true, diverged: null, values, arrays });
+      Object.assign(view, { live: false, epoch: view.last, done: true, diverged: null, values, arrays });
       draw();
       buttons();
       say();
@@ -299,7 +335,7 @@ globalThis.ShallowLab ??= { models: {} };
       version++;
       owed = 0;
       const values = Object.fromEntries(lab.columns.map(([key]) => [key, []]));
-      Object.assign(view, { live: true, epoch: 0, done: false, diverged: null, values, different: null });
+      Object.assign(view, { live: true, epoch: 0, done: false, diverged: null, values, apart: 0, different: null });
       buttons();
       pump();
     }
@@ -308,7 +344,7 @@ globalThis.ShallowLab ??= { models: {} };
     function go(how) {
       if (!view.live || view.done) restart();
       running = how !== "step";
-      owed = { run: view.epoch, step: view.epoch + 1, end: lab.epochs }[how];
+      owed = { run: view.epoch, step: view.epoch + 1, end: view.last }[how];
       clock = performance.now();
       if (running) status.textContent = "Training.";
       buttons();
@@ -328,8 +364,8 @@ globalThis.ShallowLab ??= { models: {} };
         pending = true;
         requestAnimationFrame(() => {
           const now = performance.now();
-          if (running) owed = Math.max(owed, Math.min(lab.epochs,
-            owed + lab.epochs * Math.min(now - clock, 100) / DURATION[speed]));
+          if (running) owed = Math.max(owed, Math.min(view.last,
+            owed + view.last * Math.min(now - clock, 100) / lab.duration[speed]));
           clock = now;
           pending = false;
           if (fresh || owed > view.epoch) ask(fresh ? 0 : Math.floor(owed));
@@ -352,8 +388,12 @@ globalThis.ShallowLab ??= { models: {} };
     function absorb({ epoch, done, diverged, records, arrays, checksum }) {
       for (const record of records) {
         for (const [key] of lab.columns) {
-          const k = view.values[key].push(record.values[key]) - 1;
-          if (view.book && view.book.values[key][k] !== record.values[key]) view.different ??= record.epoch;
+          const here = record.values[key], k = view.values[key].push(here) - 1;
+          if (!view.book || view.book.values[key][k] === here) continue;
+          const there = view.book.values[key][k];
+          const apart = Math.abs(here - there) / Math.max(Math.abs(here), Math.abs(there));
+          view.apart = Math.max(view.apart, apart);
+          if (!(apart <= (lab.tolerance ?? 0))) view.different ??= record.epoch;
         }
       }
       Object.assign(view, { epoch, done, diverged, arrays, checksum });

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from shallow import checks
-from shallow.nets import Student
+from shallow.nets import SoftplusStudent, Student
 from shallow.train.run import Diverged, Run, schedule
 
 
@@ -157,6 +157,39 @@ class Trainer:
 
     def _normalise(self) -> None:
         self.W.mul_(self.W.numel() ** 0.5 / torch.linalg.vector_norm(self.W))
+
+
+class SoftplusTrainer(Trainer):
+    r"""A :class:`shallow.nets.SoftplusStudent` in training; arguments, attributes and use as for :class:`Trainer`.
+
+    The derivative of softplus, $1/(1 + e^{-z})$, takes the place of $\operatorname{sech}^2$ in the gradient.
+
+    Raises:
+        ValueError: for a student of another activation, and as :func:`train` does.
+    """
+
+    def __init__(self, x: np.ndarray, y: np.ndarray, student: SoftplusStudent, rule: Rule, **options):
+        """Options as for :class:`Trainer`."""
+        if not isinstance(student, SoftplusStudent):
+            raise ValueError(f"student must be a SoftplusStudent, got a {type(student).__name__}")
+        super().__init__(x, y, student, rule, **options)
+
+    def gradient(self) -> torch.Tensor:
+        """The gradient of R at W, shape (h, d), in memory that the next call uses again; 4 n d h operations."""
+        if self.normalise == "before":
+            self._normalise()
+        hidden = torch.mm(self.W, self._x.T, out=self._hidden).mul_(self._start.scale)
+        torch.logaddexp(hidden, hidden.new_zeros(()), out=hidden)
+        residual = torch.mv(hidden.T, self._out).sub_(self._y)
+        self.loss = self.factor * residual.square().mean()
+        hidden.neg_().expm1_().mul_(residual)  # softplus' = 1 - exp(-softplus); the sign is in the factor of the rows
+        return torch.mm(hidden, self._x, out=self._gradient).mul_(self._rows)
+
+    @property
+    def student(self) -> SoftplusStudent:
+        """A copy of the student as it is now, in numpy; raises Diverged if its weights are not finite."""
+        now = super().student
+        return SoftplusStudent(now.W, now.a, now.scale)
 
 
 def train(

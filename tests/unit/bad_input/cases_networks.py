@@ -78,6 +78,7 @@ CASES = [
     case(nets.with_output, network=given.NETWORK, v=given.BIASES),
     case(nets.Student, "scale=1e300", W=X, a=Y, scale=0.5),
     case(given.STUDENT.features, "x=inf scale=1e300", x=X, scale=0.5),
+    case(given.SOFTPLUS.features, "scale=1e300", x=X, scale=0.5),
     case(given.STUDENT.forward, "x=inf", x=X),
     *(case(start, rng=RNG, width=4, inputs=2) for start in (nets.default, nets.ntk, nets.mean_field)),
     case(mlp.Stack, "parameters=empty", parameters=given.STACK.parameters, widths=(3, 4, 1)),

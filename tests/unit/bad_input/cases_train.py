@@ -27,6 +27,7 @@ CASES = [
          mode="reinit", warmup=1, records=[1], jobs=1),
     case(first_layer.Adam, "beta1=0 beta2=0 eps=0,1e300", beta1=0.9, beta2=0.999, eps=1e-8),
     case(first_layer.Trainer, "factor=1e300", x=X, y=Y, student=SINGLE, rule=RULE, factor=0.5, normalise="after"),
+    case(first_layer.SoftplusTrainer, "factor=1e300", x=X, y=Y, student=given.SOFTPLUS, rule=RULE, factor=0.5),
     case(first_layer.Trainer(X, Y, SINGLE, RULE).step, "rate=0", rate=0.1),
     case(first_layer.Trainer(X, Y, SINGLE, RULE).update, "rate=0", gradient=torch.ones(5, 3), rate=0.1),
     case(first_layer.train, x=X, y=Y, student=SINGLE, rule=RULE, rate=0.1, steps=2, decay=0.9, factor=0.5,

@@ -1,0 +1,239 @@
+/* The laboratory of the chapter on heavy tails: the first layer of a student learns from a teacher of one direction.
+ *
+ * `compute` is the library's computation (shallow.train.first_layer, experiments.heavy_tails.read_out) in float64, to
+ * some 1e-13 of each number before rounding errors grow in training.
+ */
+globalThis.ShallowLab ??= { models: {} };
+
+(() => {
+  "use strict";
+  const D = 200, N = 800;
+
+  // Uses nothing outside itself but `streams` and `algebra`: workers get it as text.
+  function compute(streams, algebra) {
+    const D = 200, N = 800, TEST = 200, NOISE = 0.3, PENALTY = 0.01, DECAY = [0.9, 0.999], TINY = 1e-8;
+    const softplus = (z) => Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z)));
+    const { zeros, dot, combined, transposed, product, gram, cholesky, eigenvalues } = algebra;
+
+    // Teacher, samples and student of a seed, kept until another is asked for.
+    let kept = { key: null };
+    function draw({ seed, width, optimiser }) {
+      const key = `${seed} ${width} ${optimiser === "none"}`;
+      if (kept.key === key) return kept;
+      const own = streams.named("heavy tails", seed, "student"), W = own.normal(width * D), a = own.normal(width);
+      kept = { key, W, a };
+      if (optimiser === "none") return kept;
+      const beta = streams.named("heavy tails", seed, "teacher").normal(D), length = Math.sqrt(dot(beta, beta));
+      beta.forEach((value, k) => { beta[k] = value / length; });
+      const sample = (name, count) => {
+        const [inputs, errors] = ["inputs", "errors"].map((what) =>
+          streams.named("single_index", `heavy tails/${seed}`, name, what));
+        const x = inputs.normal(count * D), y = errors.normal(count);
+        return { x, y: y.map((error, i) => softplus(dot(x, beta, i * D)) + NOISE * error), count };
+      };
+      Object.assign(kept, { beta, train: sample("train", N), probe: sample("probe", N), test: sample("test", TEST) });
+      return kept;
+    }
+
+    // PL_Alpha_Hill of descending values: 1 + m / sum log(value / median) over the m values from the median up.
+    function hill(values) {
+      const m = values.length - (values.length >> 1), cut = Math.log(values[m - 1]);
+      let sum = 0;
+      for (let k = 0; k < m; k++) sum += Math.log(values[k]) - cut;
+      return 1 + m / sum;
+    }
+
+    function start(settings) {
+      const { optimiser, rate, labels, student, update, features, width: h } = settings;
+      const drawn = draw(settings), { a, beta, train, probe, test } = drawn, W = drawn.W.slice();
+      const none = optimiser === "none", adam = optimiser === "Adam", corrected = update === "code";
+      const scale = 1 / Math.sqrt(D), out = a.map((value) => value / Math.sqrt(h));
+      const rows = out.map((value) => -2 * (update === "code" ? 1 : 0.5) * scale / N * value);
+      const y = none || labels === "true" ? train?.y
+        : streams.named("heavy tails", settings.seed, "labels", "permuted").permutation(train.y);
+      const columns = none ? null : transposed(train.x, N, D), hidden = zeros(none ? 0 : h * N);
+      const gradient = zeros(h * D), first = zeros(adam ? h * D : 0), second = zeros(adam ? h * D : 0);
+      const run = { epoch: 0, last: none ? 0 : settings.steps, done: false, diverged: null, values: null };
+      let spectrum = null, initial = null;
+
+      // The student's activation at s W x for all points of a sample, (h, n).
+      function activated({ x, count }, factor, into) {
+        const found = product(W, x, h, count, D, into);
+        if (student === "tanh") for (let k = 0; k < found.length; k++) found[k] = Math.tanh(factor * found[k]);
+        else for (let k = 0; k < found.length; k++) found[k] = softplus(factor * found[k]);
+        return found;
+      }
+
+      function move() {
+        activated(train, scale, hidden);
+        const residual = combined(hidden, out, N);
+        for (let i = 0; i < N; i++) residual[i] -= y[i];
+        for (let j = 0, k = 0; j < h; j++) {
+          for (let i = 0; i < N; i++, k++) {  // minus the slope of the activation, times the residual
+            const value = hidden[k];
+            hidden[k] = (student === "tanh" ? value * value - 1 : Math.expm1(-value)) * residual[i];
+          }
+        }
+        product(hidden, columns, h, D, N, gradient);
+        const t = run.epoch + 1, [one, two] = DECAY;
+        const root = corrected ? Math.sqrt(1 - two ** t) : 1, factor = root / (corrected ? 1 - one ** t : 1);
+        for (let j = 0, k = 0; j < h; j++) {
+          for (let i = 0; i < D; i++, k++) {
+            let step = gradient[k] * rows[j];
+            if (adam) {
+              first[k] += (1 - one) * (step - first[k]);
+              second[k] = two * second[k] + (1 - two) * step * step;
+              step = first[k] / (Math.sqrt(second[k]) + root * TINY) * factor;
+            }
+            W[k] -= rate * step;
+          }
+        }
+        run.epoch = t;
+      }
+
+      // The ridge read-out of eq. 6, fitted to the probe sample: its mean square there and on the test sample.
+      function losses() {
+        const factor = features === "code" ? scale * scale : scale, norm = 1 / Math.sqrt(h);
+        const Z = activated(probe, factor).map((value) => norm * value), G = gram(Z, h, N);
+        for (let j = 0; j < h; j++) G[j * h + j] += PENALTY / h * N;
+        const weights = cholesky(G, h)(Float64Array.from({ length: h }, (_, j) => dot(Z, probe.y, j * N)));
+        const error = (fitted, { y: wanted, count }, factor) =>
+          fitted.reduce((sum, value, i) => sum + (factor * value - wanted[i]) ** 2, 0) / count;
+        return { train: error(combined(Z, weights, N), probe, 1),
+          test: error(combined(activated(test, factor), weights, TEST), test, norm) };
+      }
+
+      function record() {
+        const G = gram(transposed(W, h, D), D, h);
+        spectrum = eigenvalues(G.slice(), D);
+        initial ??= spectrum.slice();
+        const measured = { exponent: hill(spectrum), largest: spectrum[0], second: spectrum[1] };
+        run.values = { train: null, test: null, similarity: null, ...measured };
+        if (none) return;
+        const shift = spectrum[0] * (1 + 1e-10);  // inverse iteration for the first right singular vector
+        for (let k = 0; k < G.length; k++) G[k] = -G[k];
+        for (let k = 0; k < D; k++) G[k * D + k] += shift;
+        const solve = cholesky(G, D);
+        let v = beta;
+        for (let k = 0; k < 6; k++) {
+          const next = solve(v), length = Math.sqrt(dot(next, next));
+          v = next.map((value) => value / length);
+        }
+        Object.assign(run.values, losses(), { similarity: Math.abs(dot(v, beta)) });
+      }
+
+      run.advance = () => {
+        move();
+        if (!W.every(Number.isFinite)) return Object.assign(run, { done: true, diverged: run.epoch });
+        record();
+        run.done = run.epoch === run.last;
+        return run;
+      };
+      run.snapshot = () => ({ spectrum: spectrum.slice(), initial: initial.slice() });
+      run.weights = () => [W];
+      record();
+      run.done = run.last === 0;
+      return run;
+    }
+    return { start };
+  }
+
+  const untrained = ({ optimiser }) => optimiser === "none";
+
+  // ------------------------------------------------------------------------------------------------------- the laws
+
+  // Marchenko-Pastur law of h x d entries of variance one, in units of max(h, d): its median and PL_Alpha_Hill.
+  const known = {};
+  function noise(h, d = D) {
+    const q = Math.min(h, d) / Math.max(h, d), r = Math.sqrt(q), parts = 4000;
+    if (known[q]) return known[q];
+    const place = (angle) => 1 + q + 2 * r * Math.cos(angle);
+    const above = (angle) => (q * angle - r * Math.sin(angle)
+      + (1 - q) * Math.atan2(r * Math.sin(angle), 1 + r * Math.cos(angle))) / (Math.PI * q);
+    let low = 0, high = Math.PI;
+    for (let k = 0; k < 60; k++) {
+      const middle = (low + high) / 2;
+      if (above(middle) < 0.5) low = middle; else high = middle;
+    }
+    const median = place(low);
+    let sum = 0;  // Simpson's rule for the mean of log(x / median) above the median
+    for (let k = 0; k <= parts; k++) {
+      const x = place(low * k / parts), weight = k % parts ? 2 + 2 * (k % 2) : 1;
+      sum += weight * Math.log(x / median) * 2 * Math.sin(low * k / parts) ** 2 / (Math.PI * x);
+    }
+    return (known[q] = { median, exponent: 1 + 0.5 / (sum * low / parts / 3) });
+  }
+
+  // Density of that law, in the same units.
+  function density(x, h, d = D) {
+    const q = Math.min(h, d) / Math.max(h, d), square = 4 * q - (x - 1 - q) ** 2;
+    return square > 0 ? Math.sqrt(square) / (2 * Math.PI * q * x) : 0;
+  }
+
+  // Gaussian moments: mean and variance of tanh', E tanh^2, E z softplus, E y^2.
+  const SLOPE = 0.6057055096021625, SPREAD = 0.09752373808582326, TANH = 0.3942944903978436, LINK = 0.5,
+    LABEL = 1.0112459088592904;
+
+  // Largest eigenvalue after the first step by experiments.heavy_tails.gradient_laws; null inside the bulk and where
+  // there is no law.
+  function predicted({ optimiser, update, rate, labels, student, width: h, steps }) {
+    if (optimiser === "none" || student !== "tanh" || steps === 0) return null;
+    const points = D / N, own = SLOPE ** 2 * (SLOPE ** 2 + points * TANH);
+    const shared = SLOPE ** 2 * ((labels === "true" ? LINK ** 2 : 0) + points * LABEL) + own;
+    const rho = shared / (shared + SPREAD * points * (LABEL + TANH)), signs = Math.sqrt(2 / Math.PI * Math.asin(rho));
+    const adam = optimiser === "Adam", text = update === "text", tilt = adam ? Math.sqrt(2 / Math.PI) : 1;
+    const along = Math.sqrt(D * SLOPE ** 4 / shared) * (adam ? Math.sqrt(2 / Math.PI * rho) / signs : 1);
+    const size = adam ? signs * Math.sqrt(h * D) * (text ? Math.sqrt(10) : 1) : (text ? 1 : 2) * Math.sqrt(shared / D);
+    const theta = rate * size, root = Math.sqrt(theta ** 2 / 4 - tilt * along * theta + along ** 2);
+    const square = theta ** 2 / 2 - tilt * along * theta + theta * root;
+    return square > Math.sqrt(h * D) ? (square + h) * (square + D) / square : null;
+  }
+
+  function python(settings) {
+    const { optimiser, rate, steps, labels, student, update, features, width, seed } = settings;
+    const plain = `nets.ntk(stats.stream("heavy tails", ${seed}, "student"), ${width}, ${D})`;
+    if (untrained(settings)) {
+      return `from shallow import nets, stats
+from shallow.spectra import esd, tails
+
+student = ${plain}
+spectra = [esd.eigenvalues(student.W)]
+exponents = [tails.hill(spectra[0])]
+`;
+    }
+    const soft = student === "softplus", adam = optimiser === "Adam", code = update === "code";
+    const rule = adam ? `Adam(${code ? "" : "corrected=False"})` : "GD()";
+    return `import numpy as np
+import torch
+
+from experiments.heavy_tails import read_out
+from shallow import nets, stats
+from shallow.data import single_index
+from shallow.spectra import esd, tails
+from shallow.train import first_layer
+
+teacher = single_index.random_teacher(stats.stream("heavy tails", ${seed}, "teacher"), ${D})
+samples = single_index.split(teacher, 800, seed="heavy tails/${seed}", dtype=np.float64)
+x, y = samples.train
+${labels === "true" ? "" : `y = stats.stream("heavy tails", ${seed}, "labels", "permuted").permutation(y)
+`}student = ${plain}
+${soft ? `student = nets.SoftplusStudent(student.W, student.a, student.scale)
+` : ""}trainer = first_layer.${soft ? "Softplus" : ""}Trainer(
+    x, y, student, first_layer.${rule}, factor=${code ? "1.0" : "0.5"}, dtype=torch.float64
+)
+spectra, exponents, train_loss, test_loss, alignment = [], [], [], [], []
+for step in range(${steps + 1}):
+    now = trainer.student
+    spectra.append(esd.eigenvalues(now.W))
+    exponents.append(tails.hill(spectra[-1]))
+    fitted = read_out.evaluate(now, samples.probe, samples.test, scale=now.scale${features === "code" ? "**2" : ""})
+    train_loss.append(fitted.train[0])
+    test_loss.append(fitted.test[0])
+    alignment.append(read_out.similarity(now.W, teacher.directions))
+    if step < ${steps}:
+        trainer.step(${rate})
+`;
+  }
+
+  ShallowLab.models.heavy_tails = { compute, noise, density, predicted, python, untrained };
+})();

@@ -1,0 +1,84 @@
+"""Drawings of the chapter, for its pages alone: on the axes that they are given, returning nothing; one figure."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.heavy_tails import laboratory
+from shallow.spectra.marchenko_pastur import MarchenkoPastur
+
+BEFORE, AFTER = "#E3836B", "#2F6DB3"  # the document's red and blue, legible in print and on a dark page
+GD, ADAM = "#0072B2", "#D55E00"
+BINS = 100
+
+
+def spectrum(
+    ax: Axes, values: np.ndarray, initial: np.ndarray | None = None, *, log: bool = False, cut: float | None = None
+) -> None:
+    r"""Histogram of eigenvalues as the document draws it: 100 bins over each set's own range, densities of area one.
+
+    A triangle marks a spike, of which a histogram of a thousand eigenvalues shows next to nothing.
+
+    Args:
+        values, initial: eigenvalues after and before training; the latter are drawn in red behind the former in blue.
+        log: eigenvalues on $\log_{10}$, the density per decade on a logarithmic axis.
+        cut: upper end of a linear axis; the bins end there.
+    """
+    for one, colour in ((initial, BEFORE), (values, AFTER)):
+        if one is None:
+            continue
+        shown = np.log10(one[one > 0]) if log else one[one <= cut] if cut else one
+        ax.hist(shown, BINS, density=True, color=colour, alpha=0.65)
+    first, second = np.sort(values)[[-1, -2]]
+    if first > 1.05 * second and not (cut and first > cut):
+        place = (np.log10(first) if log else first), 0.03
+        ax.plot(*place, "v", color=AFTER, ms=5, transform=ax.get_xaxis_transform())
+    ax.set_ylabel("density")
+    if log:
+        ax.set(xlabel=r"$\log_{10}$ eigenvalue", yscale="log")
+    else:
+        ax.set_xlabel("eigenvalue", loc="left")  # at the right end stands the power of ten
+        ax.locator_params(axis="x", nbins=4)
+
+
+def over_rates(
+    ax: Axes, by_rate: xr.DataArray, label: str, colour: str, marker: str = "o", *, line: str = "-"
+) -> None:
+    r"""Mean and standard deviation over seeds of values (seed, rate) against $\eta$; dashed: the untrained student's."""
+    rates = by_rate.rate.values[by_rate.rate.values > 0]
+    shown = by_rate.sel(rate=rates)
+    mean, spread = (one.values for one in (shown.mean("seed"), shown.std("seed")))
+    ax.fill_between(rates, mean - spread, mean + spread, color=colour, alpha=0.2, lw=0)
+    ax.plot(rates, mean, line, color=colour, marker=marker, ms=4, lw=1.2, label=label)
+    if 0 in by_rate.rate:
+        ax.axhline(float(by_rate.sel(rate=0).mean("seed")), color="0.4", ls="--", lw=0.8)
+    ax.set(xscale="log", xlabel=r"learning rate $\eta$")
+
+
+def overlaps(ax: Axes, block: np.ndarray) -> None:
+    """The leading block of a matrix of squared overlaps as a heat map, colours by log from the level of chance up."""
+    image = ax.imshow(np.log10(np.maximum(block, 1e-4)), vmin=-4, vmax=0, cmap="viridis", origin="lower")
+    bar = ax.figure.colorbar(image, ax=ax, shrink=0.8, ticks=range(-4, 1))
+    bar.set_label(r"$\log_{10}$ overlap")
+    ax.set(xlabel="vector of the update", ylabel="vector of the weights")
+    ax.grid(False)
+
+
+def first_preset() -> Figure:
+    """The laboratory's first preset as a figure, for readers without scripts: the spectrum, and what falls with it."""
+    *_, chosen = laboratory.PRESETS[0]
+    values, spectra = laboratory.train(chosen)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    for one, colour, label in ((spectra[0], BEFORE, "before"), (spectra[-1], AFTER, f"after {chosen['steps']} steps")):
+        left.hist(one, np.geomspace(10, 10**4.5, 41), color=colour, alpha=0.65, label=label)
+    left.set(xscale="log", xlabel="eigenvalue", ylabel="number in a bin")
+    left.legend()
+    right.axhline(MarchenkoPastur(chosen["width"], laboratory.INPUTS).hill, ls="--", color="0.5", label="pure noise")
+    right.plot(values["exponent"], "o-", color=AFTER, ms=4, label="PL_Alpha_Hill")
+    right.set(xlabel="step", ylabel="exponent")
+    right.legend()
+    return figure
