@@ -45,10 +45,8 @@ def spectrum(
         ax.locator_params(axis="x", nbins=4)
 
 
-def over_rates(
-    ax: Axes, by_rate: xr.DataArray, label: str, colour: str, marker: str = "o", *, line: str = "-"
-) -> None:
-    r"""Mean and standard deviation over seeds of values (seed, rate) against $\eta$; dashed: the untrained student's."""
+def over_rates(ax: Axes, by_rate: xr.DataArray, label: str, colour: str, marker: str = "o", *, line: str = "-") -> None:
+    r"""Mean and standard deviation over seeds of values (seed, rate) against $\eta$; dashed: untrained."""
     rates = by_rate.rate.values[by_rate.rate.values > 0]
     shown = by_rate.sel(rate=rates)
     mean, spread = (one.values for one in (shown.mean("seed"), shown.std("seed")))

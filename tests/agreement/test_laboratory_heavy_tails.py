@@ -42,7 +42,7 @@ def runs() -> list:
 
 
 def apart(page: dict, values: dict, spectra: list) -> float:
-    """Largest relative difference of a number, and of an eigenvalue to the largest one."""
+    """Largest relative difference of a number, and ten times that of an eigenvalue to the largest one."""
     found = [0.0]
     for name, wanted in values.items():
         if wanted[0] is None:
@@ -50,7 +50,7 @@ def apart(page: dict, values: dict, spectra: list) -> float:
         else:
             found.append(np.abs(np.divide(page["values"][name], wanted) - 1).max())
     pairs = zip(page["spectra"], spectra, strict=True)
-    return float(max(found + [np.abs(np.array(one) - other).max() / other[0] for one, other in pairs]))
+    return float(max(found + [10 * np.abs(np.array(one) - other).max() / other[0] for one, other in pairs]))
 
 
 @node
