@@ -40,6 +40,7 @@ def spectrum(
     ax.set_ylabel("density")
     if log:
         ax.set(xlabel=r"$\log_{10}$ eigenvalue", yscale="log")
+        ax.tick_params(axis="y", which="minor", labelleft=False)
     else:
         ax.set_xlabel("eigenvalue", loc="left")  # at the right end stands the power of ten
         ax.locator_params(axis="x", nbins=4)

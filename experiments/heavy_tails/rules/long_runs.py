@@ -126,7 +126,8 @@ def ht_17(early: Tables | None = None, late: Tables | None = None, small: Tables
         f"{numbers(small[1.0], LAST)} (a quarter); rate 0.1 {numbers(early[0.1], 100)} at 100, "
         f"{numbers(late[0.1], LAST)} at 10000 (half) and {numbers(small[0.1], LAST)} (a quarter); rate 0.01 "
         f"{numbers(small[0.01], LAST)} at 10000 (a quarter); rates 10 and 100 {numbers(early[10.0], 10)}, "
-        f"{numbers(early[100.0], 10)} at step 10; without bias correction (text) 0.1 is wide by step 100",
+        f"{numbers(early[100.0], 10)} at step 10; without bias correction (text, one draw) rate 0.1 "
+        f"{numbers(tables(BASE, 'hundred_adam_text')[0.1], 100)} at 100",
         evidence={
             "distance, rate 1, step 10": of_draws(one.d_mp.sel(step=10).values),
             "distance, rate 1, step 10000, half": of_draws(late[1.0].d_mp.sel(step=LAST).values),
@@ -216,7 +217,8 @@ def ht_48(early: Tables | None = None, late: Tables | None = None, on: xr.Datase
         f"exponent {fall} lower at step 10 than at 1, {later['to 20']:.3f} lower at 20 and {later['to 100']:.3f} at "
         f"100 than at 10, distance {away:.3f} at 20, loss {float(on.loss.sel(step=100).mean()):.0e} at 100; at a "
         f"quarter of the size {numbers(late[500.0], LAST)} at 500, as far above the first spike, and "
-        f"{numbers(late[fast], LAST)} at 2000; with the text's loss 2000 makes no spike and stays on the law of noise",
+        f"{numbers(late[fast], LAST)} at 2000; with the text's loss (one draw) "
+        f"{numbers(tables(BASE, 'hundred_gd_text')[fast], 100)} at 2000 after 100",
         evidence={"fall from 1 to 10": fall, "distance at 20": away}
         | {f"fall from 10 {name}": one for name, one in later.items()},
     )

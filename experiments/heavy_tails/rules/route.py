@@ -88,6 +88,7 @@ def ht_19(adam: xr.Dataset | None = None, gd: xr.Dataset | None = None, on: xr.D
     at_fifty = stats.student(adam.d_mp.sel(step=50).values)
     ends = {name: stats.student(one.hill_excl.sel(step=50).values) for name, one in (("Adam", adam), ("GD", gd))}
     reached = ", ".join(f"{t:.0f}" if np.isfinite(t) else "none" for t in first)
+    text = along("route_adam_text").sel(step=50).mean("seed")
     return Outcome(
         parts=parts,
         answer={
@@ -99,8 +100,8 @@ def ht_19(adam: xr.Dataset | None = None, gd: xr.Dataset | None = None, on: xr.D
         finding=f"Adam at 0.2: gap of the spike {gaps} after 1, 5, 10 and 50 steps, distance from noise {at_fifty:.3f} "
         f"and exponent {ends['Adam']} after 50 (noise {NOISE:.2f}), at most {farthest:.3f} in a hundred, so that the "
         f"limit of 0.05 is passed at step: {reached}; GD at 2000: distance "
-        f"{stats.student(gd.d_mp.sel(step=50).values):.3f}, exponent {ends['GD']}; "
-        "without bias correction (text) Adam's bulk is wide by then",
+        f"{stats.student(gd.d_mp.sel(step=50).values):.3f}, exponent {ends['GD']}; without bias correction (text, one "
+        f"draw) Adam has {float(text.d_mp):.3f} and {float(text.hill_excl):.2f} by then",
         evidence={
             "distance of Adam after 50 steps": at_fifty,
             "gap of Adam, step 10 minus step 5": change(adam.spike_ratio, 5, 10),
@@ -311,8 +312,7 @@ def ht_31(budgets: Mapping[str, xr.Dataset] | None = None, surgery: xr.Dataset |
         finding="share of the bulk's gain in squared length that the largest eigenvalue loses, from its highest point "
         f"to step 10: {', '.join(f'{share} ({name})' for name, share in paid.items())}; fall of the exponent in ten "
         "steps with the leading part of every update cut out, so that no spike forms, over that of the whole run: "
-        + ", ".join(f"{ratio} (Adam {rate:g})" for rate, ratio in left.items())
-        + "; the shares are smaller still in the text's reading",
+        + ", ".join(f"{ratio} (Adam {rate:g})" for rate, ratio in left.items()),
         evidence={f"paid by the spike, {name}": share for name, share in paid.items()}
         | {f"fall without over with spikes, Adam {rate:g}": ratio for rate, ratio in left.items()},
     )
@@ -357,6 +357,7 @@ def ht_57(found: xr.Dataset | None = None) -> Outcome:
     kept = stats.student((np.abs(before + found.slope) / before).values)
     above = stats.student((after / found.second - 1).values)
     against = int((found.slope < 0).sum())
+    text = stats.student(records.load("heavy_tails/first_spike").threshold.sel(rule="GD text").values)
     return Outcome(
         parts={
             "a, when": when.exceeds(1 / 2),
@@ -374,7 +375,7 @@ def ht_57(found: xr.Dataset | None = None) -> Outcome:
         f"draws, by a factor of {factor:.1f}; the largest left overlap changes by {overlap}; the update's direction is "
         f"spread over {wider:.1f} times as many singular vectors; the update opposes the spike in {against} draws and "
         f"leaves {kept:.0%} of its singular value; the next largest is the former second, {above:.0%} up; with the "
-        "text's loss this rate makes no spike",
+        f"text's loss the first spike comes at a rate of {text:.0f}",
         evidence={
             "drop between 5 and 6 is the largest": when,
             "factor": factor,
