@@ -149,7 +149,7 @@ def tail_weight(values: np.ndarray, share: float = 0.01, *, axis: int = -1) -> n
     r"""How far the largest values reach, in quarters: $T = (x_p - x_{1/2}) / (x_{1/4} - x_{1/2})$.
 
     $x_t$ is the value above which a share t of the values lies.  T does not depend on scale or place, hardly on the
-    aspect ratio of a random matrix (2.6 to 3.2 at a share of 0.01), and not on fewer than $p N$ outliers.  A tail is
+    aspect ratio of a random matrix (2.3 to 3.2 at a share of 0.01), and not on fewer than $p N$ outliers.  A tail is
     *heavy* by the usual definition if it is heavier than exponential, that is if T exceeds :func:`exponential_weight`.
 
     Args:

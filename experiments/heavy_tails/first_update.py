@@ -361,12 +361,6 @@ RECORDS: dict[str, Recipe] = {
     "first_spike_links": Recipe(
         spikes, {"link": ["tanh", "relu"], **THREE}, {"rules": list(ADAM)}, "Appendix F.5: other teachers"
     ),
-    "first_spike_sizes": Recipe(
-        spikes,
-        {"n": ROWS[:4], **THREE},
-        {"rules": list(ADAM), "rates": [0.01, 1.0]},
-        "Corollary 4.2: the learning rate of the first spike at the sizes of Table 2",
-    ),
     "sign_spikes": Recipe(
         sign_spikes,
         {"n": ROWS[:4], "seed": list(range(8))},

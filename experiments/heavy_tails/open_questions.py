@@ -334,12 +334,6 @@ RECORDS: dict[str, Recipe] = {
         {"more": 1000},
         "One step: the losses of Gaussian-equivalent features",
     ),
-    "equivalent_features_text": Recipe(
-        gaussian_equivalent,
-        {"rule": ["Adam text"], "rate": ONE_STEP, "seed": SEEDS[:1]},
-        {"more": 1000},
-        "The same without bias correction",
-    ),
     "surgeries": Recipe(
         surgeries,
         {"rate": [0.0, 0.1, 1.0], "seed": SEEDS},

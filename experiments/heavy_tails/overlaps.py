@@ -425,9 +425,6 @@ RECORDS: dict[str, Recipe] = {
     "overlaps_first_adam": Recipe(
         run, {"seed": SEEDS}, {"rule": "Adam code", **FIRST_ADAM}, "Figure 17: overlaps after one step of Adam"
     ),
-    "overlaps_first_adam_text": Recipe(
-        run, {"seed": [0]}, {"rule": "Adam text", **FIRST_ADAM}, "Figure 17, Adam without bias correction"
-    ),
     "overlaps_field": Recipe(
         run, {"rate": [5e-5, 0.04], "seed": SEEDS}, {"rule": "Adam code", **FIELD},
         "Figures 12 and 14: overlaps of Adam in the mean-field scaling",
@@ -435,13 +432,6 @@ RECORDS: dict[str, Recipe] = {
     "overlaps_field_text": Recipe(
         run, {"rate": [5e-5, 0.04], "seed": [0]}, {"rule": "Adam text", **FIELD},
         "Figures 12 and 14, Adam without bias correction",
-    ),
-    "overlaps_noise": Recipe(
-        run, {"noise": [0.3, 0.7], "seed": [1, 2]}, NOISE, "Figures 25 and 26: overlaps with 8000 points"
-    ),
-    "overlaps_noise_losses": Recipe(
-        run, {"noise": [0.1, 0.3, 0.5, 0.7], "seed": [0]}, {**NOISE, "losses": [0, 1, 2, 5, 10]},
-        "Figures 25, 26 and 28(c): losses at four levels of label noise",
     ),
     "overlaps_adam_one_more": Recipe(
         run, {"seed": list(range(3, 10))}, {"rule": "Adam code", **TEN_ADAM},
@@ -456,7 +446,6 @@ RECORDS: dict[str, Recipe] = {
         "Figures 25, 26 and 28(c): five draws at four levels of label noise, losses after every step",
     ),
     "spike_movement": Recipe(drop, {"seed": FIVE}, {"rule": "GD code"}, "Figure 27: the largest drop of the spike"),
-    "spike_movement_text": Recipe(drop, {"seed": [0, 1]}, {"rule": "GD text"}, "Figure 27 with the text's loss"),
     "prediction_gd": Recipe(
         prediction, {"rule": ["GD code", "GD text"], "seed": SEEDS}, {"rates": [2000.0, 3000.0]},
         "The spike of one step of GD against the theory of a rank-one update",

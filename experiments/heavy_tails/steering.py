@@ -167,12 +167,6 @@ HALF = {"n": 1000, "d": 500, "h": 750, "test": 1000}
 WHOLE = {**HALF, "looks": [*range(11), *range(12, 51, 2)]}
 RECORDS: dict[str, Recipe] = {
     "controlled": Recipe(controlled, {"n": [2000, 8000], "seed": SEEDS}, {}, "Ten steps, rate steered by the exponent"),
-    "penalty_strengths": Recipe(
-        penalised,
-        {"strength": STRENGTHS, "target": TARGETS, "seed": SEEDS[:1]},
-        {**HALF, "looks": [50]},
-        "A penalty on the exponent: strengths tried on one seed",
-    ),
     "penalty": Recipe(
         penalised,
         {"target": TARGETS, "seed": SEEDS[1:]},

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import xarray as xr
 
-from experiments.heavy_tails import overlaps, rate_sweeps, read_out, shapes, teacher_student
+from experiments.heavy_tails import overlaps, read_out, shapes, teacher_student
 from shallow import checks, stats
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data.single_index import Sample
@@ -151,18 +151,7 @@ RECORDS: dict[str, Recipe] = {
         path, {"seed": [0]}, {"rule": "Adam text", **FIFTY_ADAM}, "Figure 4, Adam without bias correction"
     ),
     "route_gd": Recipe(path, {"seed": SEEDS}, {"rule": "GD code", **FIFTY_GD}, "Fifty steps of GD at rate 2000"),
-    "route_gd_text": Recipe(path, {"seed": [0]}, {"rule": "GD text", **FIFTY_GD}, "The same with the text's loss"),
     "route_ten": Recipe(path, {"seed": SEEDS}, {"rule": "Adam code", **TEN}, "Ten steps of Adam at rate 1"),
-    "route_ten_text": Recipe(path, {"seed": [0]}, {"rule": "Adam text", **TEN}, "The same without bias correction"),
-    "rates_adam": Recipe(
-        path, {"rate": [0.01, 0.1, 0.3, 1.0, 10.0], "seed": [0]},
-        {"rule": "Adam code", "records": FEW}, "Ten steps of Adam at five learning rates",
-        steady={"rate": [0.01, 0.1, 0.3, 1.0]},
-    ),
-    "rates_gd": Recipe(
-        path, {"rate": [500.0, 1000.0, 2000.0, 3000.0], "seed": [0]},
-        {"rule": "GD code", "records": FEW}, "Ten steps of GD at four learning rates",
-    ),
     "labels_adam": Recipe(
         path, {"labels": NOTHING, "rate": [1.0, 10.0], "seed": SEEDS},
         {"rule": "Adam code", "records": [1, 10]}, "Ten steps of Adam on labels that say nothing",
@@ -183,11 +172,6 @@ RECORDS: dict[str, Recipe] = {
     "batches": Recipe(
         batches, {"batch": [50, 200, 500, 2000], "rate": [0.1, 1.0], "seed": SEEDS}, {},
         "Ten steps of Adam in mini-batches",
-    ),
-    "long_one": Recipe(
-        rate_sweeps.steps, {"seed": [0]},
-        {"rule": "Adam code", "rate": 1.0, "steps": 400, "records": [1, 2, 3, 4, 5, 7, 10, 400]},
-        "Four hundred steps of Adam at rate 1, with losses",
     ),
     "spike_movement_ten": Recipe(
         overlaps.drop, {"seed": list(range(5, 15))}, {"rule": "GD code"},
