@@ -361,7 +361,7 @@ def ht_57(found: xr.Dataset | None = None) -> Outcome:
     return Outcome(
         parts={
             "a, when": when.exceeds(1 / 2),
-            "a, tenfold": factor.high >= tenfold,
+            "a, tenfold": factor.exceeds(tenfold),
             "b": below(overlap, 0),
             "c": wider.exceeds(many),
         },
