@@ -14,9 +14,9 @@ from shallow.nets import TwoLayer
 from shallow.train import plain, univariate
 
 TRAINERS = {
-    "formulas": lambda *problem, epochs, **options: plain.train(
-        *problem, steps=epochs, loss="hinge", reduction="sum", **options
-    ).network,
+    "formulas": lambda *problem, epochs, **options: (
+        plain.train(*problem, steps=epochs, loss="hinge", reduction="sum", **options).network
+    ),
     "fast": lambda *problem, **options: univariate.train(*problem, **options).network,
 }
 

@@ -114,8 +114,7 @@ def sample(rng: np.random.Generator, counts: np.ndarray) -> Points:
     whole = np.issubdtype(counts.dtype, np.integer) and (counts >= 0).all()
     if counts.shape != (2**dimension,) or dimension < 1 or not whole or not counts.any():
         raise ValueError(
-            "counts must be 2^D integers from 0, not all 0, "
-            f"got {counts.dtype} of {checks.given(counts, counts >= 0)}"
+            f"counts must be 2^D integers from 0, not all 0, got {counts.dtype} of {checks.given(counts, counts >= 0)}"
         )
     directions = _unit(rng.standard_normal((counts.max(), len(counts), len(RADII), dimension)))
     taken = np.arange(counts.max()) < counts[:, None, None]

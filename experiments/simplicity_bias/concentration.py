@@ -113,6 +113,12 @@ RECORDS = {
         {},
         "Theorem 1: the deviation in several dimensions",
     ),
+    "deviation_dimensions_more": Recipe(
+        dimensions,
+        {"d": list(DIMENSIONS), "n": [1_000, 10_000], "kind": ["relu"], "seed": list(range(5, 20))},
+        {},
+        "Theorem 1: the deviation in several dimensions, fifteen more draws with five ReLU units",
+    ),
     "deviation_quantiles": Recipe(
         dimensions,
         {"d": list(DIMENSIONS), "n": [1_000, 10_000], "seed": list(range(100))},

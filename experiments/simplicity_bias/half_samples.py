@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from scipy.stats import binom
 
-from shallow.book.recipes import releases_gil
+from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import teachers
 from shallow.stats import stream
 
@@ -78,3 +78,19 @@ def covariance(n: int, d: int, c: float, draws: int) -> xr.Dataset:
         deviation[i] = np.linalg.norm(H - np.diag(half), 2)
         smallest[i], largest[i] = spectrum[0] / half.min(), spectrum[-1] / half.max()
     return xr.Dataset({"deviation": ("draw", deviation), "smallest": ("draw", smallest), "largest": ("draw", largest)})
+
+
+RECORDS: dict[str, Recipe] = {
+    "half_covariance": Recipe(
+        covariance,
+        {"c": [0.3, 0.0], "d": [3, 5, 10], "n": [50, 200, 1000, 10_000]},
+        {"draws": 400},
+        "Eigenvalues of the covariance of half a sample",
+    ),
+    "half_covariance_high": Recipe(
+        covariance,
+        {"c": [0.0], "d": [10, 20, 40, 80], "n": [10_000]},
+        {"draws": 40},
+        "The same in more dimensions",
+    ),
+}

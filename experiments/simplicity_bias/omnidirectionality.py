@@ -128,4 +128,11 @@ RECORDS: dict[str, Recipe] = {
         {},
         "The same with few points and up to 65536 neurons",
     ),
+    "gaps_draws": Recipe(
+        gaps,
+        {"activation": list(ACTIVATIONS), "initialisation": ["gaussian"], "n": [20],
+         "m": [2**k for k in range(12, 17)], "seed": [3, 4, 5]},
+        {},
+        "Three more draws with few points and Gaussian weights, 4096 to 65536 neurons",
+    ),
 }  # fmt: skip

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from experiments.simplicity_bias import two_fits
-from shallow.book.recipes import releases_gil
+from experiments.simplicity_bias import decoupling, early_alignment, two_fits
+from shallow.book.recipes import Recipe, releases_gil
 from shallow.nets import TwoLayer
 from shallow.stats import stream
 from shallow.train import flow
@@ -249,3 +249,41 @@ def certificate(seed: int, n: int, *, whiten: bool, directions: int = 500) -> xr
         found.append((margin, -deviation, room / (size * np.sin(angle)) if angle > 0 else -1.0))
     margin, deviation, room = np.min(found, axis=0)
     return xr.Dataset({"margin": margin, "deviation": -deviation, "room": room})
+
+
+@releases_gil
+def graded(seed: int, *, scale: float, whiten: bool) -> xr.Dataset:
+    """:func:`early_alignment.under_margin` with steps that begin with a hundredth of the scale, n = 1000."""
+    return early_alignment.under_margin(seed, 1000, scale=scale, whiten=whiten, first=scale / 100)
+
+
+LAWS, DRAWS, MORE = {"whiten": [False, True]}, {"seed": range(20)}, {"seed": range(40)}
+SCALES = {"scale": [1e-1, 1e-2, 1e-3, 1e-4, 1e-5]}
+RECORDS: dict[str, Recipe] = {
+    "phases_growth": Recipe(
+        growth, SCALES | LAWS | MORE, {"n": 1000}, "Slow and fast growth in the setting of Theorem 2, by scale"
+    ),
+    "phases_early": Recipe(
+        early_alignment.under_margin, SCALES | {"n": [1000, 10_000]} | LAWS | DRAWS, {},
+        "Early alignment in the setting of Theorem 2, by scale and sample size",
+    ),
+    "phases_early_fine": Recipe(graded, SCALES | LAWS | DRAWS, {}, "The same with steps that resolve the turn"),
+    "phases_convergence": Recipe(
+        convergence, {"n": [1000, 10_000]} | LAWS | MORE, {}, "The last phase: decay of the loss, length of the path"
+    ),
+    "phases_domination": Recipe(
+        gradient_domination, {"n": [100, 1000]} | LAWS | {"seed": range(5)}, {},
+        "The inequality (45) along runs and at random states",
+    ),
+    "phases_cones": Recipe(
+        decoupling.cones, {"n": [20, 100, 1000, 10_000]} | LAWS | MORE, {"records": 20},
+        "Whether neurons stay in their cones after early alignment",
+    ),
+    "phases_drift": Recipe(
+        decoupling.drift, {"step": [0.1, 0.05, 0.025, 0.0125], "seed": range(10)}, {"n": 1000},
+        "What finite steps do to the balance of the weights",
+    ),
+    "phases_decoupling": Recipe(
+        decoupling.decoupling, {"n": [100, 1000]} | LAWS | DRAWS, {}, "The descent against two decoupled systems"
+    ),
+}  # fmt: skip

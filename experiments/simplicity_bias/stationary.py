@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import xarray as xr
 from scipy.optimize import lsq_linear
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from experiments.simplicity_bias import transition
-from shallow.book.recipes import Recipe, releases_gil
 from shallow.data.teachers import Sample
 from shallow.nets import TwoLayer
 from shallow.stats import stream
-from shallow.train import minibatch
-
-#: A neuron lies on a data hyperplane if the sine of its angle to it is at most this.
-TOUCHING = (0.0, 1e-4, 1e-3)
-PRESENT, SLOW = 1000, 1e-3  # the step by which a run is recognised; the rate of the further full-batch steps
 
 
 def gradient_norm(network: TwoLayer, sample: Sample, touching: float = 0.0) -> float:
@@ -64,47 +56,3 @@ def sharpness(network: TwoLayer, sample: Sample) -> float:
     start = stream("simplicity bias", "Lanczos", size).standard_normal(size)
     operator = LinearOperator((size, size), matvec=product, dtype=float)
     return float(eigsh(operator, k=1, which="LA", v0=start, tol=1e-4, return_eigenvectors=False)[0])
-
-
-@releases_gil
-def stationary(
-    seed: int,
-    n: int,
-    *,
-    width: int = transition.NARROW,
-    steps: int = transition.STEPS,
-    decayed: int = 2_000_000,
-    more: int = 100_000,
-) -> xr.Dataset:
-    """The run of Figure 2 again: the loss at a thousand steps, and, if `more` is positive, how stationary its end is.
-
-    Moments: the restart, the end of the decayed steps, and after `more` full-batch steps at :data:`SLOW` in float64.
-    """
-    _, sample, start = transition.drawn(seed, n, width=width)
-    rng = stream("simplicity bias", "batches", 5, n, width, seed)
-    options = {"batch": min(transition.BATCH, n), "rng": rng, "dtype": np.float32}
-    path = minibatch.train(*sample, start, rate=transition.RATE, steps=steps, records=[PRESENT, steps], **options)
-    found = xr.Dataset({"train": ("step", [transition.train_loss(path.values[0], sample)])}, {"step": [PRESENT]})
-    if not more:
-        return found
-    restart = path.network
-    options |= {"steps": decayed, "decay": 0.85, "every": 50_000}
-    end = minibatch.train(*sample, restart, rate=transition.RATE, **options).network
-    full = {"batch": n, "rng": stream("simplicity bias", "full batch"), "dtype": np.float64}
-    moments = [restart, end, minibatch.train(*sample, end, rate=SLOW, steps=more, **full).network]
-    return found.assign(
-        gradient=(("moment", "touching"), [[gradient_norm(one, sample, near) for near in TOUCHING] for one in moments]),
-        loss=("moment", [transition.train_loss(one, sample) for one in moments]),
-        sharpness=("moment", [sharpness(one, sample) for one in moments]),
-    ).assign_coords(moment=["restart", "end", "after"], touching=list(TOUCHING))
-
-
-RECORDS: dict[str, Recipe] = {
-    "stationary": Recipe(
-        stationary,
-        {"n": [2000], "seed": [0]},
-        {},
-        "Figure 2's end: gradient, sharpness, and 100,000 full-batch steps",
-        shortened={"steps": PRESENT + 1, "more": 0},
-    ),
-}

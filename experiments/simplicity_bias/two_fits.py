@@ -147,9 +147,55 @@ def successes(n: int, m: int = WIDTH, *, seeds: int, failures: int | None = None
 
 
 @releases_gil
-def successes_in_dimension(d: int, n: int, whiten: bool, *, seeds: int, margin: float) -> xr.Dataset:
-    r""":func:`successes` in dimension d with the margin $c = \text{margin}\,\sqrt{3/d}$, which keeps its mass."""
-    return successes(n, seeds=seeds, d=d, c=margin * (3 / d) ** 0.5, whiten=whiten)
+def failures(m: int, n: int, *, seeds: int) -> xr.Dataset:
+    """Which runs end away from the two fits, on training or fresh inputs, and which have output weights of both signs.
+
+    Returns:
+        failed, both: (seed).
+    """
+    ends = [outcome(seed, n, m=m, fresh=200) for seed in range(seeds)]
+    failed = [not max(end.train.item(), end.fresh.item()) <= CLOSE for end in ends]
+    return xr.Dataset({"failed": ("seed", failed), "both": ("seed", [end.both.item() for end in ends])})
+
+
+@releases_gil
+def excess_of_run(seed: int, n: int, d: int) -> xr.Dataset:
+    r"""Excess risk of a trained network of the whitened law, $\frac12\sum_\pm\|\beta_\pm - \beta^*\|^2$.
+
+    Returns:
+        excess: by the formula; simulated: on fresh inputs; distance: of the network from the two fits, training inputs.
+    """
+    end = outcome(seed, n, d=d, fresh=10_000)
+    excess = ((end.beta.values - np.eye(d)[0]) ** 2).sum() / 2
+    return xr.Dataset({"excess": ((), excess), "simulated": end.excess, "distance": end.train})
+
+
+@releases_gil
+def cones(
+    whiten: bool, d: int, n: int, *, seeds: int, margin: float, directions: int = 100, trained: bool = False
+) -> xr.Dataset:
+    r"""Which vectors of a sample have the activation pattern of $\beta^*$, beside the success of training.
+
+    The margin is $c = \text{margin}\,\sqrt{3/d}$.
+
+    Returns:
+        fits: both $\beta_{n,\pm}$ (seed); pulls: both $D_n(\pm\beta^*)$ (seed); everywhere: also $D_n(w)$ for so
+        many random directions w (seed); succeeded: training ends at the two fits (seed), where `trained`.
+    """
+    c, first = margin * (3 / d) ** 0.5, np.eye(d)[0]
+    w = stream("directions", d).standard_normal((directions, d))
+    found = {name: np.zeros(seeds, dtype=bool) for name in ("fits", "pulls", "everywhere", "succeeded")}
+    for seed in range(seeds):
+        x, y, *_ = draw(seed, n, d=d, c=c, whiten=whiten, m=2, fresh=1)
+        pattern = x[:, 0] > 0
+        pulls = alignment.vector(x, y, np.concatenate([[first, -first], w]))
+        shared = ((x @ pulls.T > 0) == pattern[:, None]).all(axis=0)
+        found["fits"][seed] = ((x @ fits(x, y).T > 0) == pattern[:, None]).all()
+        found["pulls"][seed], found["everywhere"][seed] = shared[:2].all(), shared.all()
+        if trained:
+            end = outcome(seed, n, d=d, c=c, whiten=whiten)
+            found["succeeded"][seed] = max(end.train, end.fresh) <= CLOSE
+    return xr.Dataset({name: ("seed", flags) for name, flags in found.items() if trained or name != "succeeded"})
 
 
 SIZES = {"n": [300, 1000, 10000], "m": [8, 32, 128, 1024]}
@@ -160,16 +206,52 @@ RECORDS: dict[str, Recipe] = {
         {"seeds": 20, "both_signs": True},
         "Runs that end at the two fits, by sample size, width and scale of the initialisation",
     ),
-    "two_fits_scale_one": Recipe(
-        successes,
-        {"n": [300, 1000], "m": [8, 32, 128]},
-        {"scale": 1.0, "seeds": 20, "failures": 3, "both_signs": True},
-        "The same at scale one, until three runs have failed",
+    "two_fits_ends": Recipe(
+        outcome,
+        {"n": [20, 100, 1000, 10_000], "whiten": [False, True], "time": [400, 800], "seed": range(20)},
+        {"fresh": 10_000},
+        "Where training ends, held against the two fits",
     ),
-    "two_fits_dimensions": Recipe(
-        successes_in_dimension,
+    "two_fits_failures": Recipe(
+        failures,
+        {"m": [2, 3, 4, 8, 32], "n": [20, 50, 100, 1000]},
+        {"seeds": 400},
+        "Runs that end away from the two fits, by width and sample size",
+    ),
+    "two_fits_linear": Recipe(
+        outcome,
+        {"n": [100, 300, 1000, 3000, 10_000, 100_000], "whiten": [False, True], "seed": range(100)},
+        {},
+        "The two sums of trained networks, up to a hundred thousand points",
+    ),
+    "two_fits_excess": Recipe(
+        excess_of_run,
+        {"n": [300, 1000, 3000, 10_000, 30_000], "d": [2, 3, 5, 8], "seed": range(100)},
+        {},
+        "Excess risk of trained networks, by sample size and dimension",
+    ),
+    "two_fits_cones": Recipe(
+        cones,
         {"whiten": [True, False], "d": [2, 3, 5, 8, 12], "n": [round(10 * 1.4**k) for k in range(13)]},
-        {"seeds": 30, "margin": MARGIN},
-        "Runs that end at the two fits, by dimension and sample size",
+        {"seeds": 30, "margin": MARGIN, "trained": True},
+        "Runs that end at the two fits, and what has the right pattern in their samples",
+    ),
+    "two_fits_cones_large": Recipe(
+        cones,
+        {"whiten": [True], "d": [2, 3, 5, 8, 12], "n": [round(10 * 1.4**k) for k in range(21)]},
+        {"seeds": 50, "margin": MARGIN},
+        "What has the right pattern in larger samples",
+    ),
+    "two_fits_scales_fine": Recipe(
+        successes,
+        {"n": [300, 1000, 3000], "m": [8, 32, 128], "scale": [0.4, 0.5, 0.6, 0.7, 1.0]},
+        {"seeds": 20, "both_signs": True},
+        "Runs that end at the two fits, between the scales 0.3 and 1",
+    ),
+    "two_fits_scales_large": Recipe(
+        successes,
+        {"n": [100_000], "m": [8, 32, 128], "scale": [0.3, 0.01]},
+        {"seeds": 20, "both_signs": True},
+        "The same with a hundred thousand points",
     ),
 }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.simplicity_bias import adam_and_gelu, adam_and_gelu_steps, stationary, transition
+from experiments.simplicity_bias import adam_and_gelu, adam_and_gelu_steps, stationary
 from shallow.data import teachers
 from shallow.nets import TwoLayer, small
 from shallow.stats import stream
@@ -65,19 +65,6 @@ def test_a_corner_is_stationary_for_the_smallest_subgradient_alone():
     tilted = TwoLayer(np.array([[1.0, 1e-6]]), np.zeros(1), np.ones(1))
     assert stationary.gradient_norm(tilted, sample) > 0.5
     assert stationary.gradient_norm(tilted, sample, touching=1e-4) < 1e-5
-
-
-def test_the_shortened_end_is_the_beginning_of_the_run():
-    found = stationary.stationary(0, 60, width=20, steps=1001, more=0)
-    path = transition.run(0, 60, width=20, steps=1000)
-    assert list(found.data_vars) == ["train"]
-    assert float(found.train.sel(step=1000)) == float(path.train.sel(step=1000))
-
-
-def test_a_fixed_mass_is_fixed():
-    """The mean square of the initial weights times the width is the same at every width."""
-    masses = [float(transition.at_fixed_mass(0, 30, width=m, steps=0).mass[0]) for m in (500, 4000)]
-    assert masses[0] == pytest.approx(masses[1], rel=0.1)
 
 
 def test_a_diverging_run_says_so():

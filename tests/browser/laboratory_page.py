@@ -54,6 +54,35 @@ def write(file: Path, name: str, presets: Sequence[dict], picture: Callable[[], 
     return file.as_uri()
 
 
+def fixtures(
+    name: str, recorded: Callable[[], list[dict]], picture: Callable[[], Figure], tried: str
+) -> tuple[Callable, Callable, Callable, Callable]:
+    """For a module of tests: `chromium`, `presets` (what the page carries), `write` and `page`.
+
+    `write(presets)` writes a page as the book has it and gives its address; `page` is an empty one.
+    """
+
+    @pytest.fixture(scope="module", name="chromium")
+    def one_browser() -> Iterator[Browser]:
+        with chromium() as opened:
+            yield opened
+
+    @pytest.fixture(scope="module")
+    def presets() -> list[dict]:
+        return recorded()
+
+    @pytest.fixture(name="write")
+    def written(tmp_path: Path, presets: list[dict]) -> Callable[..., str]:
+        return lambda given=presets: write(tmp_path / "page.html", name, given, picture, tried)
+
+    @pytest.fixture
+    def page(chromium: Browser) -> Iterator[Page]:
+        with watched(chromium) as opened:
+            yield opened
+
+    return one_browser, presets, written, page
+
+
 def press(page: Page, name: str) -> None:
     """Press a button of the laboratory."""
     page.locator(".lab").get_by_role("button", name=name, exact=True).click()
@@ -62,6 +91,15 @@ def press(page: Page, name: str) -> None:
 def status(page: Page) -> str:
     """The line that says what happened."""
     return page.locator(".lab-status").text_content()
+
+
+def train_to_the_end(page: Page) -> str:
+    """Press Run, and To the end where that is not at once, and give what the laboratory says."""
+    page.locator(".lab-run").click()
+    end = page.locator(".lab").get_by_role("button", name="To the end", exact=True)
+    end.evaluate("button => button.click()")  # which a run that is already over ignores
+    page.wait_for_function('document.querySelector(".lab-run").textContent === "Run again"', timeout=60_000)
+    return status(page)
 
 
 def check_words(page: Page, rows: int) -> None:

@@ -2,14 +2,12 @@
 
 import copy
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import matplotlib
 import pytest
 from browser import laboratory_page
-from browser.laboratory_page import press, status
-from playwright.sync_api import Browser, Page, expect
+from browser.laboratory_page import press, status, train_to_the_end
+from playwright.sync_api import Page, expect
 
 from experiments.cyclic_labels import drawing, laboratory
 from shallow.book import laboratories
@@ -31,47 +29,12 @@ SETTINGS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """A headless Chromium."""
-    with laboratory_page.chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def presets() -> list[dict]:
-    """What the page carries."""
-    return laboratory.recorded()
-
-
-@pytest.fixture
-def write(tmp_path: Path, presets: list[dict]) -> Callable[..., str]:
-    """Write a page as the book has it, and give its address."""
-
-    def page(presets: list[dict] = presets) -> str:
-        return laboratory_page.write(tmp_path / "page.html", NAME, presets, drawing.first_preset, "balanced")
-
-    return page
-
-
-@pytest.fixture
-def page(chromium: Browser) -> Iterator[Page]:
-    """An empty page; whatever it complains of is a fault."""
-    with laboratory_page.watched(chromium) as opened:
-        yield opened
+chromium, presets, write, page = laboratory_page.fixtures(NAME, laboratory.recorded, drawing.first_preset, "balanced")
 
 
 def epoch(page: Page) -> int:
     """The epoch that is shown."""
     return int(re.match(r"epoch ([\d,]+)", page.locator(".lab-counter").text_content())[1].replace(",", ""))
-
-
-def train_to_the_end(page: Page) -> str:
-    """Press Run, then To the end, and give what the laboratory says."""
-    page.locator(".lab-run").click()
-    press(page, "To the end")
-    expect(page.locator(".lab-status")).to_contain_text("Epoch 20,000", timeout=30_000)
-    return status(page)
 
 
 def test_every_preset_opens_with_the_book_s_run_and_trains_it_again(page, write, presets):

@@ -1,15 +1,13 @@
 """The laboratory of heavy tails in Chromium, on a page from disk: it agrees with the library, obeys, shows its laws."""
 
 import copy
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pytest
 from browser import laboratory_page
-from browser.laboratory_page import press, status
-from playwright.sync_api import Browser, Page, expect
+from browser.laboratory_page import press, status, train_to_the_end
+from playwright.sync_api import expect
 
 from experiments.heavy_tails import drawing, laboratory
 from shallow import stats
@@ -29,43 +27,7 @@ TRAIN = """(settings) => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """A headless Chromium."""
-    with laboratory_page.chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def presets() -> list[dict]:
-    """What the page carries."""
-    return laboratory.recorded()
-
-
-@pytest.fixture
-def write(tmp_path: Path, presets: list[dict]) -> Callable[..., str]:
-    """Write a page as the book has it, and give its address."""
-
-    def page(presets: list[dict] = presets) -> str:
-        return laboratory_page.write(tmp_path / "page.html", NAME, presets, drawing.first_preset, "permuted")
-
-    return page
-
-
-@pytest.fixture
-def page(chromium: Browser) -> Iterator[Page]:
-    """An empty page; whatever it complains of is a fault."""
-    with laboratory_page.watched(chromium) as opened:
-        yield opened
-
-
-def train_to_the_end(page: Page) -> str:
-    """Press Run, and To the end where that is not at once, and give what the laboratory says."""
-    page.locator(".lab-run").click()
-    end = page.locator(".lab").get_by_role("button", name="To the end", exact=True)
-    end.evaluate("button => button.click()")  # which a run that is already over ignores
-    page.wait_for_function('document.querySelector(".lab-run").textContent === "Run again"', timeout=60_000)
-    return status(page)
+chromium, presets, write, page = laboratory_page.fixtures(NAME, laboratory.recorded, drawing.first_preset, "permuted")
 
 
 def test_every_preset_opens_with_the_book_s_run_and_agrees_with_it(page, write, presets):

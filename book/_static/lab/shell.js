@@ -4,14 +4,17 @@
  * page carries, "name" and "presets".  What is computed and shown stands in `ShallowLab.models[name]`:
  *
  *   compute(...needs)      as text in a worker; returns { start(settings) } -> run with epoch, done, diverged, values
- *                          (numbers at the last record, or null), advance() (to the next record), snapshot(), weights()
+ *                          (numbers at the last record, or null; new ones at each), advance() (to the next record or
+ *                          a millisecond towards it), snapshot(), weights()
  *   needs                  names of what compute is given: functions of ShallowLab such as "streams", called
  *   unit                   what is counted, "epoch" or "step"; the shell's variables are named after the first
  *   length(settings)       length of a run in that unit, and
- *   every                  the distance of its records
+ *   every                  the distance of its records, or
+ *   records(settings)      the records, in equal ratios: the run then goes through the decades at one speed
  *   duration               milliseconds of a run by speed, least
  *   tolerance              largest relative difference to the book's run that is agreement; without, bits are compared
- *   title, columns         its name in words; [key, label] of each of the values
+ *   least                  size below which differences are relative to it and not to the number
+ *   title, columns         its name in words; [key, label, how it is written] of each of the values
  *   controls               [{ name, label, kind: "range" | "scale" | "choice" | "whole", group, ... }]; those with
  *                          `display` change what is drawn, not what is computed
  *   refuse(settings)       why these settings cannot be run, or null
@@ -61,8 +64,9 @@ globalThis.ShallowLab ??= { models: {} };
         note();
       }
       while (!run.done && run.epoch < until && performance.now() < stop) {
+        const before = run.values;
         run.advance();
-        if (run.diverged === null) note();
+        if (run.diverged === null && run.values !== before) note();
       }
       const { epoch, done, diverged } = run, arrays = run.snapshot();
       const sum = done ? checksum(run.weights()) : null;
@@ -84,38 +88,42 @@ globalThis.ShallowLab ??= { models: {} };
   // ----------------------------------------------------------------------------------------------------- the plots
 
   /* A plot of one panel: { title, x: { name, label, range, ticks, write }, y: { label, range(view) }, data(view),
-   * series, under, draw, rest, shows }.  Series are { label, colour, dash, width, fill, dots, digits }, colours names
-   * of custom properties; `under(paint, view)` and `draw(paint, view)` add marks below and above the curves.  Name, label
-   * and range of x may be functions of the view, which `ticks` and `write` get after the number.  `rest(view)` is the
-   * index whose values the legend has without a pointer, `shows(view)` whether there is anything to plot.
+   * series, under, draw, rest, shows, bare, height }.  Series are { label, colour, dash, width, fill, dots, digits,
+   * write }, colours names of custom properties; `under(paint, view)` and `draw(paint, view)` add marks below and above
+   * the curves.  Name, label and range of x may be functions of the view, which `ticks` and `write` get after the
+   * number.  `rest(view)` is the index whose values the legend has without a pointer, `shows(view)` whether there is
+   * anything to plot; a panel that is `bare` has no axes and no pointer.
    */
   function plot(panel, el, view) {
     const colour = (name) => getComputedStyle(el).getPropertyValue(`--lab-${name}`).trim();
     const box = element("div", { className: "lab-plot" });
     box.setAttribute("role", "img");
     const axis = ({ label, ticks }, size) => ({
-      label: valueOf(label, view), size, labelSize: 20, gap: 4, labelGap: 0, font: "12px sans-serif",
+      show: !panel.bare, label: valueOf(label, view), size, labelSize: 20, gap: 4, labelGap: 0, font: "12px sans-serif",
       labelFont: "13px sans-serif", stroke: () => colour("text"), ticks: { show: false },
       grid: { stroke: () => colour("grid"), width: 1 },
       values: (u, splits) => splits.map((at) => (ticks ?? String)(at, view)), space: 45,
     });
-    const series = ({ label, colour: name, dash, width = 2, fill, dots = false, digits = 3 }) => ({
+    const series = ({ label, colour: name, dash, width = 2, fill, dots = false, digits = 3, write }) => ({
       label, dash, width, stroke: () => colour(name), fill: fill && (() => colour(fill)),
       points: { show: dots, size: 7, fill: () => colour(name) },
-      value: (u, value) => (value == null ? "" : value.toFixed(digits)),
+      value: (u, value) => (value == null ? "" : write?.(value) ?? value.toFixed(digits)),
     });
     const paint = (u) => ({
       context: u.ctx, colour, scale: devicePixelRatio, box: u.bbox,
       x: (value) => u.valToPos(value, "x", true), y: (value) => u.valToPos(value, "y", true),
     });
-    const size = () => ({ width: Math.max(200, box.clientWidth), height: el.clientWidth < PHONE ? 200 : 260 });
+    const { height = 260 } = panel;
+    const size = () =>
+      ({ width: Math.max(200, box.clientWidth), height: el.clientWidth < PHONE ? height - 60 : height });
     // Without a pointer over the plot the legend has the newest values.
     const newest = (u) => {
       const last = panel.rest?.(view) ?? u.data[1].findLastIndex((value) => value !== null);
       if (panel.series.length > 1) u.setLegend({ idx: Math.max(0, last) }, false);
     };
     const options = () => ({
-      ...size(), padding: [8, 24, 0, 0], legend: { show: panel.series.length > 1, markers: { fill: () => "none" } },
+      ...size(), padding: panel.bare ? [0, 0, 0, 0] : [8, 24, 0, 0],
+      legend: { show: panel.series.length > 1, markers: { fill: () => "none" } },
       scales: {
         x: { time: false, range: () => valueOf(panel.x.range, view) }, y: { range: () => panel.y.range(view) },
       },
@@ -124,7 +132,7 @@ globalThis.ShallowLab ??= { models: {} };
         { label: valueOf(panel.x.name, view), value: (u, value) => (value == null ? "" : panel.x.write(value, view)) },
         ...panel.series.map(series),
       ],
-      cursor: { y: false, drag: { x: false, y: false } },
+      cursor: { show: !panel.bare, y: false, drag: { x: false, y: false } },
       hooks: {
         drawClear: [(u) => panel.under?.(paint(u), view)], draw: [(u) => panel.draw?.(paint(u), view)],
         ready: [newest], setLegend: [(u) => { if (u.legend.idx == null) newest(u); }],
@@ -223,7 +231,7 @@ globalThis.ShallowLab ??= { models: {} };
     const end = button("To the end", () => go("end"));
     const rewind = button("Rewind", () => restart());
     const anew = button("New start", () => choose({ ...view.settings, seed: view.settings.seed + 1 }, true));
-    step.title = lab.every > 1 ? `${lab.every} ${unit}s` : `one ${unit}`;
+    step.title = lab.records ? "to the next record" : lab.every > 1 ? `${lab.every} ${unit}s` : `one ${unit}`;
     rewind.title = `back to ${unit} 0 of the same start`;
     anew.title = "the next seed: other points, other weights";
     const pace = input({ name: "speed", label: "speed", kind: "choice", options: Object.keys(lab.duration) },
@@ -258,8 +266,8 @@ globalThis.ShallowLab ??= { models: {} };
         panel.box.parentElement.hidden = !panel.shows(view);
         panel.update();
       }
-      bar.max = Math.max(1, view.last);
-      bar.value = view.last ? view.epoch : 1;
+      bar.max = lab.records ? Math.log1p(view.last) : Math.max(1, view.last);
+      bar.value = lab.records ? Math.log1p(view.epoch) : view.last ? view.epoch : 1;
       counter.textContent = `${unit} ${whole(view.epoch)} of ${whole(view.last)}`;
     }
     function say(text = story()) {
@@ -270,7 +278,8 @@ globalThis.ShallowLab ??= { models: {} };
       const shown = Array.from({ length: Math.ceil(count / stride) }, (_, k) => k * stride);
       rows.replaceChildren(...shown.map((k) => element("tr", {},
         element("th", { scope: "row", textContent: whole(epochs[k]) }),
-        ...lab.columns.map(([key]) => element("td", { textContent: values[key][k]?.toFixed(3) ?? "" })))));
+        ...lab.columns.map(([key, , write = (value) => value.toFixed(3)]) =>
+          element("td", { textContent: values[key][k] == null ? "" : write(values[key][k]) })))));
     }
     function story() {
       const origin = view.live ? "" : "The book's run. ";
@@ -280,7 +289,8 @@ globalThis.ShallowLab ??= { models: {} };
       const { apart, different, checksum } = view, exact = lab.tolerance === undefined;
       const words = `${exact ? "Identical to" : "Agrees with"} the book's run:`;
       if (different !== null) return `${words} no, from ${unit} ${whole(different)}.`;
-      if (!exact) return `${words} yes, every number to ${Math.max(apart, 2 ** -53).toExponential(0)} of its size.`;
+      if (!exact) return `${words} yes, every number to ${Math.max(apart, 2 ** -53).toExponential(0)} of its size${
+        lab.least ? ` or of ${lab.least}` : ""}.`;
       return `${words} ${checksum === view.book.checksum ? "yes, to the last bit" : "no, the last weights differ"}.`;
     }
     function buttons() {
@@ -302,7 +312,8 @@ globalThis.ShallowLab ??= { models: {} };
     function choose(settings, live = false) {
       view.settings = settings;
       view.last = lab.length(settings);
-      view.epochs = Array.from({ length: view.last / lab.every + 1 }, (_, k) => k * lab.every);
+      view.epochs = lab.records?.(settings)
+        ?? Array.from({ length: view.last / lab.every + 1 }, (_, k) => k * lab.every);
       const known = presets.find((preset) => equal(preset.settings, settings));
       view.book = known?.run ?? null;
       presets.forEach((preset, k) => choices[k].setAttribute("aria-pressed", String(preset === known)));
@@ -344,7 +355,7 @@ globalThis.ShallowLab ??= { models: {} };
     function go(how) {
       if (!view.live || view.done) restart();
       running = how !== "step";
-      owed = { run: view.epoch, step: view.epoch + 1, end: view.last }[how];
+      owed = { run: view.epoch, step: view.epochs.find((at) => at > view.epoch) ?? view.last, end: view.last }[how];
       clock = performance.now();
       if (running) status.textContent = "Training.";
       buttons();
@@ -363,9 +374,9 @@ globalThis.ShallowLab ??= { models: {} };
       } else if (!view.done && !away && (running || owed > view.epoch)) {
         pending = true;
         requestAnimationFrame(() => {
-          const now = performance.now();
-          if (running) owed = Math.max(owed, Math.min(view.last,
-            owed + view.last * Math.min(now - clock, 100) / lab.duration[speed]));
+          const now = performance.now(), share = Math.min(now - clock, 100) / lab.duration[speed];
+          const ahead = lab.records ? Math.max(owed, 1) * view.last ** share : owed + view.last * share;
+          if (running) owed = Math.max(owed, Math.min(view.last, ahead));
           clock = now;
           pending = false;
           if (fresh || owed > view.epoch) ask(fresh ? 0 : Math.floor(owed));
@@ -391,7 +402,7 @@ globalThis.ShallowLab ??= { models: {} };
           const here = record.values[key], k = view.values[key].push(here) - 1;
           if (!view.book || view.book.values[key][k] === here) continue;
           const there = view.book.values[key][k];
-          const apart = Math.abs(here - there) / Math.max(Math.abs(here), Math.abs(there));
+          const apart = Math.abs(here - there) / Math.max(Math.abs(here), Math.abs(there), lab.least ?? 0);
           view.apart = Math.max(view.apart, apart);
           if (!(apart <= (lab.tolerance ?? 0))) view.different ??= record.epoch;
         }

@@ -1,5 +1,5 @@
-/* NumPy's random streams: `numpy.random.default_rng([7, 50, 3])` with its uniform and permutation, bit for bit, and its
- * standard_normal to 1e-13; `named` is shallow.stats.stream.
+/* NumPy's random streams: `numpy.random.default_rng([7, 50, 3])` with its uniform, permutation and choice from two, bit
+ * for bit, and its standard_normal to 1e-13; `named` is shallow.stats.stream.
  *
  * SeedSequence (numpy/random/bit_generator.pyx) spreads the seeds over the state of PCG64 (O'Neill 2014), whose
  * 64-bit numbers give uniforms of 53 bits.  `streams` uses nothing outside itself: workers get it as text.
@@ -80,15 +80,16 @@ ShallowLab.streams = function streams() {
       }
     }
 
-    // Shuffled as by Generator.permutation: from the end, with halves of 64-bit numbers, the lower one first.
+    // Halves of 64-bit numbers, the lower one first; the other waits for the next call.
+    let spare = null;
+    const half = () => {
+      const bits = spare === null ? turned() : null, found = spare ?? Number(bits & 0xffffffffn);
+      spare = bits === null ? null : Number(bits >> 32n);
+      return found;
+    };
+    // Shuffled as by Generator.permutation, from the end.
     function permutation(values) {
       const mixed = values.slice();
-      let spare = null;
-      const half = () => {
-        const bits = spare === null ? turned() : null, found = spare ?? Number(bits & 0xffffffffn);
-        spare = bits === null ? null : Number(bits >> 32n);
-        return found;
-      };
       for (let i = mixed.length - 1; i > 0; i--) {
         const mask = 2 ** (32 - Math.clz32(i)) - 1;
         let j = half() & mask;
@@ -105,6 +106,7 @@ ShallowLab.streams = function streams() {
         return drawn;
       },
       permutation,
+      either: (pair, count) => Array.from({ length: count }, () => pair[half() >>> 31]),  // Generator.choice from two
     };
   }
 

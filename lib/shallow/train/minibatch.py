@@ -78,7 +78,8 @@ def train(
         decay, every: the rate of step t is $\eta\,\gamma^{\lfloor t / \text{every} \rfloor}$ with $\gamma$ = `decay`.
         records: steps to record, or an interval between records; by default the first and the last.
         measure: a function of the network at a record; by default the network itself is kept.
-        dtype: number type of the whole computation, by default that of a network; float32 takes half the time.
+        dtype: number type of the whole computation, by default float64, that of a network; float32 takes half the time
+            and has to be asked for.
 
     Returns:
         The run, without its loss.

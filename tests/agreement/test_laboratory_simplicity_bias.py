@@ -1,0 +1,186 @@
+"""The laboratory of simplicity bias in node against the library: draws, extremal vectors, and training to 1e-12."""
+
+import numpy as np
+import pytest
+from in_node import in_node, node
+
+from experiments.simplicity_bias import laboratory, two_fits
+from shallow import stats
+from shallow.book import laboratories
+from shallow.data import teachers
+from shallow.train.run import log_spaced
+
+SCRIPTS = ("streams", "plane", "simplicity_bias", "simplicity_bias_view")
+PRESETS = {key: chosen for key, *_, chosen in laboratory.PRESETS}
+OTHERS = [
+    laboratory.settings(n=100, batch="32", margin=0.0, start="Gaussian", scale=0.01, noise=0.25, steps=1000),
+    laboratory.settings(n=20, batch="1", width=512, seed=2**32 - 1, rate=0.01, steps=1000),
+    laboratory.settings(n=15, margin=0.5, start="Gaussian", scale=1.0, noise=0.0, steps=3000, rate=0.1),
+    laboratory.settings(n=5, batch="8", margin=0.1, scale=1e-6, width=2, steps=3000, seed=4),
+]
+TRAIN = """
+const lab = ShallowLab.models.simplicity_bias, model = lab.compute(ShallowLab.streams(), ShallowLab.plane());
+return given.map((settings) => {
+  const run = model.start(settings), all = [run.values], steps = [0];
+  for (let before = run.values; !run.done;) {
+    run.advance();
+    if (run.values === before) continue;
+    all.push(before = run.values);
+    steps.push(run.epoch);
+  }
+  const values = Object.fromEntries(lab.columns.map(([key]) => [key, all.map((one) => one[key])]));
+  const data = model.sample(settings);
+  return { values, steps, W: [...run.weights()[0]], a: [...run.weights()[1]], x: [...data.x], y: [...data.y],
+    references: model.references(data), python: lab.python(settings), last: lab.length(settings),
+    records: lab.records(settings), diverged: run.diverged };
+});
+"""
+TOLERANCE, LEAST = 1e-12, 1e-3
+
+
+@pytest.fixture(scope="module")
+def pages() -> list[dict]:
+    """What node makes of the presets and the other settings."""
+    return in_node(SCRIPTS, TRAIN, [*PRESETS.values(), *OTHERS])
+
+
+@pytest.fixture(scope="module")
+def runs(pages) -> list:
+    """Settings, what node makes of them, and what the library does: numbers and the last network."""
+    chosen = [*PRESETS.values(), *OTHERS]
+    return [(one, page, *laboratory.train(one)) for one, page in zip(chosen, pages, strict=True)]
+
+
+def apart(page: dict, values: dict) -> float:
+    """Largest difference of a number relative to its size, or to `LEAST` where it is smaller."""
+    assert set(page["values"]) == set(values)
+    pairs = [(np.array(page["values"][name], float), np.array(values[name], float)) for name in values]
+    return max(np.max(np.abs(a - b) / np.maximum(np.maximum(abs(a), abs(b)), LEAST)) for a, b in pairs)
+
+
+@node
+def test_every_run_is_the_library_s(runs):
+    for chosen, page, values, network in runs:
+        assert page["steps"] == page["records"] == log_spaced(chosen["steps"], laboratory.DECADE).tolist()
+        assert apart(page, values) < TOLERANCE and page["diverged"] is None, chosen
+        assert np.abs(np.reshape(page["W"], (-1, 2)) - network.W).max() < TOLERANCE
+        assert np.abs(page["a"] - network.v).max() < TOLERANCE
+
+
+@node
+@pytest.mark.parametrize("changes", [{"seed": 1}, {"rate": 0.051}, {"scale": 0.101}, {"noise": 0.1}, {"margin": 0.1}])
+def test_another_run_is_not(pages, changes):
+    """A twin that must differ."""
+    assert apart(pages[0], laboratory.train(PRESETS["many"] | changes)[0]) > 1e-4
+
+
+@node
+def test_points_and_references_are_the_library_s(runs):
+    for chosen, page, *_ in runs:
+        drawn = laboratory.draw(chosen)
+        assert np.abs(np.reshape(page["x"], (-1, 2)) - drawn.x).max() < 1e-13
+        assert np.abs(page["y"] - drawn.y).max() < 1e-13
+        for one, other in zip(page["references"], laboratory.references(drawn, chosen), strict=True):
+            assert one == pytest.approx(other, rel=1e-10, abs=1e-14)
+
+
+@node
+def test_extremal_vectors_are_the_library_s():
+    """Small samples, which have several, and the page's largest."""
+    chosen = [laboratory.settings(n=n, margin=0.0, seed=seed) for n in (3, 5, 8, 20, 100) for seed in range(8)]
+    chosen.append(laboratory.settings(n=5000, margin=0.0))
+    body = """const plane = ShallowLab.plane();
+      const model = ShallowLab.models.simplicity_bias.compute(ShallowLab.streams(), plane);
+      return given.map((one) => plane.extremal(model.sample(one)).map(({ x, y, sign }) => [x, y, sign]));"""
+    counts = []
+    for one, found in zip(chosen, in_node(SCRIPTS, body, chosen), strict=True):
+        wanted = laboratory.directions(laboratory.draw(one))
+        assert len(found) == len(wanted), one
+        assert np.allclose(sorted(found), sorted(wanted), rtol=0, atol=1e-10), one
+        counts.append(len(wanted))
+    assert max(counts) >= 6
+
+
+@node
+def test_the_lines_shown_as_python_give_the_same_numbers(runs):
+    for _, page, values, _ in [runs[1], runs[4], *runs[-4:]]:
+        there: dict = {}
+        exec(page["python"], there)
+        names = {"train": "train_loss", "test": "test_loss"}
+        assert apart(page, {name: there[names.get(name, name)] for name in values}) < TOLERANCE
+
+
+def test_presets_follow_their_rule_and_say_what_happens(runs):
+    """The rule is written at the presets; every other candidate that it names fails."""
+    ends = {key: {name: curve[-1] for name, curve in run[2].items()} for key, run in zip(PRESETS, runs)}
+    hundredth = teachers.NOISE / 100
+    assert ends["many"]["distance"] < 1e-12 and ends["many"]["groups"] == 2
+    assert ends["large"]["distance"] > two_fits.CLOSE and ends["large"]["groups"] == 19
+    assert ends["large"]["train"] < ends["many"]["train"]
+    assert ends["few"]["train"] < hundredth and ends["few"]["test"] > 0.4
+    assert ends["cut"]["groups"] == 4 and ends["cut"]["distance"] > 1e-3
+    assert ends["tight"]["groups"] == 2 and 1e-3 < ends["tight"]["distance"] < 1e-2
+    for n in laboratory.POINTS[2:]:
+        steps = 1000 if n > 30 else 10_000  # with many points the loss stands near the noise long before
+        assert laboratory.train(laboratory.settings(n=n, steps=steps))[0]["train"][-1] > hundredth
+
+
+@node
+def test_of_ten_seeds_as_many_end_so_as_the_notes_say():
+    seeds = [PRESETS[key] | {"seed": seed} for key in ("few", "tight") for seed in range(10)]
+    pages = in_node(SCRIPTS, TRAIN, seeds)
+    few = sum(page["values"]["train"][-1] < teachers.NOISE / 100 for page in pages[:10])
+    tight = sum(page["values"]["groups"][-1] == 2 for page in pages[10:])
+    notes = {key: note for key, _, note, _ in laboratory.PRESETS}
+    assert f"{few} of 10 seeds" in notes["few"] and f"{tight} of 10 seeds" in notes["tight"]
+
+
+@node
+def test_permutations_and_choices_in_a_row_are_numpy_s():
+    """Halves of 64-bit numbers that one call leaves are used by the next."""
+    body = """const rng = ShallowLab.streams().named("a", "stream"), points = [...Array(7).keys()];
+      return [rng.permutation(points), rng.either([-1, 1], 5), rng.permutation(points), [...rng.uniform(0, 1, 2)],
+        rng.permutation(points)];"""
+    rng = stats.stream("a", "stream")
+    wanted = [rng.permutation(7), rng.choice([-1, 1], 5), rng.permutation(7), rng.uniform(size=2), rng.permutation(7)]
+    assert in_node(["streams"], body, None) == [one.tolist() for one in wanted]
+
+
+@node
+def test_a_rate_too_large_is_told():
+    (page,) = in_node(SCRIPTS, TRAIN, [laboratory.settings(rate=100.0, steps=1000)])
+    assert 0 < page["diverged"] <= 1000
+
+
+@node
+def test_the_controls_offer_what_the_presets_use():
+    body = """const { controls } = ShallowLab.models.simplicity_bias;
+      return Object.fromEntries(controls.map((one) => [one.name, one.options ?? null]));"""
+    offered = in_node(SCRIPTS, body, None)
+    assert set(offered) == set(laboratory.settings()) and tuple(offered["n"]) == laboratory.POINTS
+    assert sorted(offered["scale"]) == sorted(laboratory.SCALES)
+    for chosen in PRESETS.values():
+        assert all(name == "seed" or chosen[name] in options for name, options in offered.items())
+
+
+def test_draws_are_those_of_the_two_fits():
+    for margin in (0.0, 0.3):
+        x, y, network, _ = two_fits.draw(5, 50, d=2, m=8, scale=0.1, c=margin, whiten=False, fresh=1)
+        drawn = laboratory.draw(laboratory.settings(n=50, width=8, seed=5, margin=margin))
+        assert np.array_equal(drawn.x, x) and np.array_equal(drawn.y, y)
+        assert np.array_equal(drawn.network.W, network.W) and np.array_equal(drawn.network.v, network.v)
+
+
+def test_the_test_loss_is_that_of_fresh_points():
+    chosen = PRESETS["large"]
+    _, _, start, fresh = two_fits.draw(0, 10, d=2, m=64, scale=1.0, whiten=False, fresh=400_000)
+    errors = (start.forward(fresh) - fresh[:, 0]) ** 2
+    standard_error = errors.std() / len(errors) ** 0.5
+    wanted = laboratory.test_loss(start, chosen["margin"], chosen["noise"]) - chosen["noise"]
+    assert abs(errors.mean() - wanted) < 4 * standard_error < 0.02
+
+
+def test_what_the_page_carries_is_small(runs):
+    presets = laboratory.recorded()
+    assert [preset["key"] for preset in presets] == ["many", "few", "large", "cut", "tight"]
+    assert len(laboratories.Laboratory("simplicity_bias", presets, "", False)._repr_html_()) < 60_000
