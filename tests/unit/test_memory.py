@@ -92,13 +92,13 @@ def epochs_on_a_line(m: int = 20_000) -> Case:
 
 
 def mini_batches(m: int = 60_000) -> Case:
-    """Copies of the weights; not the activations of a batch."""
+    """Copies of the weights and a byte for each sample and neuron; not the activations of a batch."""
     d, batch = 5, 512
     x = stream("inputs").standard_normal((1000, d)).astype(np.float32)
     network = nets.small(stream("network"), m, d, 1e-3)
     options = {"rate": 0.01, "steps": 2, "batch": batch}
     return Case(
-        10 * m * (d + 1) * NUMBER + NOISE,
+        10 * m * (d + 1) * NUMBER + batch * m + NOISE,
         lambda: minibatch.train(x, x[:, 0], network, rng=stream("batches"), **options),
         lambda: x[:batch] @ network.W.astype(np.float32).T,
     )

@@ -88,7 +88,7 @@ def train(
         ValueError: for impossible input, naming the argument.
         Diverged: when a weight is not finite at a record.
 
-    Cost: about 22 d + 30 operations per neuron and sample of a batch; no array of B x m numbers is made.
+    Cost: about 22 d + 30 operations per neuron and sample of a batch; one byte for each, but no array of B x m numbers.
     """
     checks.array(("n", network.W.shape[1]), x=x)
     checks.array((len(x),), y=y)
