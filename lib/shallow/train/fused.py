@@ -3,7 +3,7 @@ r"""Compiled mini-batch steps for two-layer ReLU networks with few inputs: the c
 The neurons lie in tiles that stay in the cache nearest to the processor: W has shape (T, d, S) and a (T, S) for T tiles
 of S neurons.  A step goes over all tiles twice.  The first pass adds up the outputs of the batch and notes in one bit
 per sample and neuron who was idle; the second turns these bits and the residuals into gradients and moves the tile
-at once.  So a batch takes one byte per sample and neuron (a word for four samples), and no array of numbers of that size.
+at once.  So a batch takes one byte per sample and neuron (a word for four samples), and no array of that many numbers.
 
 What makes the loops fast is that only the one over the neurons of a tile remains, so that it becomes vector
 instructions: the loops over the d coordinates and over four samples at a time are written out, and the source is made
