@@ -57,7 +57,7 @@ def conditions(law: str, d: int, c: float, *, n: int) -> xr.Dataset:
         gap: $\|\Sigma - I\|_{op}$ by quadrature.
         symmetric: largest mean of $x_i$ and $x_i\|x\|^2$ over its standard error.
         second: largest difference of a second moment from the quadrature over its standard error.
-        margin, white: least $|x_1|/\|x\|$ over c, and after division by the standard deviations.
+        slack, white: least $|x_1|/\|x\|$ over c, less 1, and itself after division by the standard deviations.
         tail: largest share of $|\langle u, x\rangle| > t$ over $2 e^{-t^2/2}/p$, t = 1 to 4, for a random unit vector
             u; p is the probability of the margin under N(0, I_d), which bounds the density of either law.
     """
@@ -72,7 +72,7 @@ def conditions(law: str, d: int, c: float, *, n: int) -> xr.Dataset:
         "gap": np.abs(sigma - 1).max(),
         "symmetric": (np.abs(odd.mean(axis=0)) / odd.std(axis=0)).max() * n**0.5,
         "second": (np.abs((x**2).mean(axis=0) - sigma) / (x**2).std(axis=0)).max() * n**0.5,
-        "margin": np.sqrt((x[:, 0] ** 2 / size).min()) / c,
+        "slack": np.sqrt((x[:, 0] ** 2 / size).min()) / c - 1,
         "white": np.sqrt((x[:, 0] ** 2 / sigma[0] / (x**2 / sigma).sum(axis=1)).min()),
         "tail": max((along > t).mean() / (2 * np.exp(-(t**2) / 2) / kept) for t in (1, 2, 3, 4)),
     }

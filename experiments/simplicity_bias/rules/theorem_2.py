@@ -71,7 +71,7 @@ def sb_16(found: xr.Dataset | None = None) -> Outcome:
     errors, vanishing = 5, 0.1  # standard errors; ||Sigma - I|| over c at the smallest c
     found = recorded("assumption") if found is None else found
     sampled = (found.symmetric < errors) & (found.second < errors) & (found["tail"] <= 1)
-    margins = (found.margin >= 1 - 1e-9) & (found.white > 0)
+    margins = (found.slack >= -1e-9) & (found.white > 0)
     over_c = (found.gap / found.c).max("d").sortby("c")  # (law, c)
     falls = bool((found.gap.sortby("c").diff("c") > 0).all())
     near = over_c.sel(law="squeezed")

@@ -16,7 +16,7 @@ def two_laws(power=3.0, symmetric=1.0, white=0.1, tail=0.5):
     c = xr.DataArray([0.3, 0.1, 0.03], dims="c", coords={"c": [0.3, 0.1, 0.03]})
     law = xr.DataArray([0, 1], dims="law", coords={"law": ["conditioned", "squeezed"]})
     gap = xr.where(law == 1, c**power, c) * xr.DataArray(np.ones(2), dims="d", coords={"d": [2, 3]})
-    same = {"symmetric": symmetric, "second": 1.0, "margin": 1.0, "white": white, "tail": tail}
+    same = {"symmetric": symmetric, "second": 1.0, "slack": 0.0, "white": white, "tail": tail}
     return xr.Dataset({"gap": gap} | {name: xr.full_like(gap, value) for name, value in same.items()})
 
 
@@ -40,7 +40,7 @@ def test_the_second_moments_of_the_laws_in_space(law, gap):
     found = assumption.conditions(law, 3, 0.1, n=20_000)
     assert found.gap.item() == pytest.approx(gap, rel=1e-6)
     assert max(found.symmetric.item(), found.second.item()) < 5
-    assert found.margin.item() >= 1 - 1e-9
+    assert found.slack.item() >= -1e-9
 
 
 def ends(distance, later=None, seeds=20):
