@@ -37,11 +37,6 @@ def attributed(runs: xr.Dataset, step: float) -> Interval:
     return stats.wilson(np.concatenate(found))
 
 
-def below(interval: Interval, value: float) -> bool | None:
-    """Whether a quantity is below a value; None if its interval contains the value."""
-    return claims.opposite(interval.exceeds(value))
-
-
 def cl_12(runs: xr.Dataset | None = None) -> Outcome:
     """Section 3, loss curve and animation: with few points in two clusters the test loss rises, and rises there."""
     runs = designs() if runs is None else runs
@@ -82,7 +77,7 @@ def cl_13(runs: xr.Dataset | None = None) -> Outcome:
         "nearly all runs.",
     }
     verdict = claims.combine(parts)
-    if verdict == "partly" and not below(all_six[STEP], 1 / 2):
+    if verdict == "partly" and not claims.below(all_six[STEP], 1 / 2):
         answers["partly"] = "That depends on the step: at one of two steps the labels are clearly followed, or not."
     return Outcome(
         parts=parts,
@@ -182,11 +177,11 @@ def cl_16(runs: xr.Dataset | None = None) -> Outcome:
         for place in undersampling.poor_clusters(d):
             error = ended.cluster_error.sel(place=place).values
             inside[d, int(place), step] = stats.bootstrap(error, name=f"error/{d}/{place}/{step}")
-    whole = claims.all_of(*(below(total[key], shares[key[0]]) for key in keys))
-    each = {str(key): claims.verdict(below(found, guess)) for key, found in inside.items()}
+    whole = claims.all_of(*(claims.below(total[key], shares[key[0]]) for key in keys))
+    each = {str(key): claims.verdict(claims.below(found, guess)) for key, found in inside.items()}
     parts = {"a": claims.verdict(whole), "b": claims.combine(each)}
     lone = "a single point between two well-filled clusters is still misfitted in most runs at the smaller step."
-    failing = lone if below(inside["two_rightmost", 4, STEP], guess) is False else "some poor cluster is not."
+    failing = lone if claims.below(inside["two_rightmost", 4, STEP], guess) is False else "some poor cluster is not."
     answers = {
         "reproduced": "Yes: few labels are wrong on the whole, and each poor cluster is better than a guess.",
         "partly": f"On the whole yes, but {failing}",

@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 
 from experiments.cyclic_labels import mechanism, undersampling
-from experiments.cyclic_labels.rules.bumps import below
 from shallow import stats
 from shallow.book import claims, records
 from shallow.book.claims import Outcome
@@ -23,7 +22,7 @@ def load(name: str, given: xr.Dataset | None) -> xr.Dataset:
 
 def falls(trend: Interval) -> bool | None:
     """Whether a correlation is negative; None if its interval contains 0 or there is nothing to correlate."""
-    return None if np.isnan(trend.estimate) else below(trend, 0)
+    return None if np.isnan(trend.estimate) else claims.below(trend, 0)
 
 
 def cl_47(dissected: xr.Dataset | None = None) -> Outcome:
@@ -143,7 +142,7 @@ def cl_50(dissected: xr.Dataset | None = None) -> Outcome:
     found = gains(load("dissected", dissected))
     last, inner = found["poor(5,1)"], found["poor(2,1)"]
     gather = claims.all_of(*(gain.exceeds(0) for each in (last, inner) for gain in (each["own"], each["more"])))
-    avoid = claims.all_of(*(below(each["more"], 0) for each in (last, inner)))
+    avoid = claims.all_of(*(claims.below(each["more"], 0) for each in (last, inner)))
     words = "No: they gather at the other borders, between well-filled clusters."
     words = words if avoid else "Not clearly: they gather there no more than elsewhere."
     return Outcome(

@@ -8,7 +8,6 @@ import numpy as np
 import xarray as xr
 
 from experiments.cyclic_labels import amplitudes, heatmaps, initialisation, loss_curves
-from experiments.cyclic_labels.rules.bumps import below
 from experiments.cyclic_labels.rules.variance import growth, loss_finding, losses, of_sets
 from shallow import nets, stats
 from shallow.book import claims, records, sweep
@@ -97,13 +96,13 @@ def cl_23(moved: xr.Dataset | None = None) -> Outcome:
             near, default = (moved.alignment.sel(alpha=a, step=step, width=width).values for a in (0.1, 1.0))
             name = f"width {width}, step {step:g}"
             low, gap = stats.bootstrap(near, name=f"low/{name}"), stats.paired(near, default, name=f"gap/{name}")
-            leaves.append(below(low, ALIGNED))
-            lower.append(below(gap, 0))
+            leaves.append(claims.below(low, ALIGNED))
+            lower.append(claims.below(gap, 0))
             evidence |= {f"alignment from factor 0.1, {name}": low, f"minus that of the default, {name}": gap}
         holds = claims.verdict(claims.all_of(*leaves))
         parts[f"step {step:g}"] = "partly" if holds == "reproduced" and not all(lower) else holds
     lows = [value for key, value in evidence.items() if key.startswith("alignment")]
-    away = claims.all_of(*(below(value, ALIGNED) for value in lows))
+    away = claims.all_of(*(claims.below(value, ALIGNED) for value in lows))
     lead = {True: "Yes: the kernel at the end is another one", False: "Not always", None: "Perhaps"}[away]
     only = [part for part, verdict in parts.items() if verdict == "reproduced"]
     rest = "" if len(only) == len(parts) else ", but at the larger step no more so than from the default start"

@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 
 from experiments.cyclic_labels import amplitudes, heatmaps, loss_reduction
-from experiments.cyclic_labels.rules.bumps import below
 from shallow import stats
 from shallow.book import claims, records
 from shallow.book.claims import Outcome
@@ -23,7 +22,7 @@ LOSSES = {"train_loss": "training loss", "test_loss": "test loss"}
 
 def no_growth(rho: Interval) -> bool | None:
     """Whether a rank correlation says that there is no growth: its interval reaches down to 0 and stays below 0.5."""
-    return False if rho.above(0) else below(rho, TREND)
+    return False if rho.above(0) else claims.below(rho, TREND)
 
 
 def trend(values: xr.DataArray) -> tuple[Interval, Interval]:
@@ -132,7 +131,7 @@ def cl_17(models: xr.Dataset | None = None) -> Outcome:
     models = records.load("cyclic_labels/heatmap_three_periods_models") if models is None else models
     links = heatmaps.linked(models, name="linked")
     partial = {key: value for key, value in links.items() if key[1] in ("n", "epoch")}
-    away = [claims.any_of(value.exceeds(LINK), below(value, -LINK)) for value in partial.values()]
+    away = [claims.any_of(value.exceeds(LINK), claims.below(value, -LINK)) for value in partial.values()]
     linked = claims.any_of(*away)
     answer = {
         True: "Yes: at a given size or a given epoch, cells with more variance tend to have other losses.",

@@ -13,13 +13,11 @@ from experiments.heavy_tails import first_update, gradient_laws
 from experiments.heavy_tails.rules.first_update import (
     FACTORS,
     WIDTH,
-    below,
     fixed_width,
     over_draws,
     root_size,
     span,
     table_2,
-    within,
 )
 from shallow import stats
 from shallow.book import claims, records
@@ -193,7 +191,7 @@ def ht_35(runs: xr.Dataset | None = None, many: xr.Dataset | None = None) -> Out
         name: " to ".join(f"{float(one.isel(n=k).mean('seed')):.3f}" for k in (0, -1)) for name, one in errors.items()
     }
     return Outcome(
-        parts={"a": below(last, bound), "b": below(falls, fall)},
+        parts={"a": claims.below(last, bound), "b": claims.below(falls, fall)},
         answer={
             "reproduced": "Yes: the first gradient comes ever closer to a matrix of rank one built from the labels.",
             "contradicted": "No: that matrix leaves out the student's own output, two thirds of the gradient or more "
@@ -225,7 +223,7 @@ def ht_36(runs: xr.Dataset | None = None) -> Outcome:
     # the record has c = 1 in the loss, the document c = 1/2; the left side has the square of a gradient
     sides = np.log10(stated.frobenius_distance**2 / stated.smallest).transpose("n", "seed")
     miss = over_draws(sides)
-    agree = True if below(last, few) and below(half, 1) else None
+    agree = True if claims.below(last, few) and claims.below(half, 1) else None
     if agree is None and claims.any_of(last.exceeds(many), half.exceeds(1 / 2)):
         agree = False
     broken = [counterexample(float(one)) is not None for one in stated.smallest.values.ravel()]
@@ -237,7 +235,7 @@ def ht_36(runs: xr.Dataset | None = None) -> Outcome:
     return Outcome(
         parts={
             "a": agree,
-            "b": claims.all_of(not any(broken), claims.any_of(*(below(one, 0) for one in miss))),
+            "b": claims.all_of(not any(broken), claims.any_of(*(claims.below(one, 0) for one in miss))),
         },
         answer={
             "reproduced": "Yes: the signs of the gradient and of the rank-one matrix agree ever better, by the proof's "
@@ -296,10 +294,10 @@ def ht_38(slack: np.ndarray | None = None, rows: xr.Dataset | None = None) -> Ou
     parts = {
         "a": bool(slack[:, 1].min() > -1e-9 and np.abs(slack[slack[:, 0] == 1, 1]).max(initial=0) < 1e-9),
         "b": claims.all_of(
-            *(within(one, 0.98, 1.02) for one in over_draws(rows.frobenius.sel(reading="code") / size)),
-            *(claims.all_of(one.exceeds(least), below(one, 1)) for one in signs),
+            *(claims.within(one, 0.98, 1.02) for one in over_draws(rows.frobenius.sel(reading="code") / size)),
+            *(claims.all_of(one.exceeds(least), claims.below(one, 1)) for one in signs),
         ),
-        "c": claims.all_of(*(claims.opposite(below(one, 1)) for one in signs)),
+        "c": claims.all_of(*(claims.opposite(claims.below(one, 1)) for one in signs)),
     }
     return Outcome(
         parts=parts,

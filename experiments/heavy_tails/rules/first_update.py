@@ -66,16 +66,6 @@ def change(values: xr.DataArray, size: xr.DataArray) -> Interval:
     return stats.student(lines[0] * float(size.max() - size.min()))
 
 
-def within(interval: Interval, low: float, high: float) -> bool | None:
-    """Whether a quantity lies in [low, high]: None if its interval contains one of the two."""
-    return claims.all_of(interval.exceeds(low), claims.opposite(interval.exceeds(high)))
-
-
-def below(interval: Interval, value: float) -> bool | None:
-    """Whether a quantity is below a value: None if its interval contains the value."""
-    return claims.opposite(interval.exceeds(value))
-
-
 def span(values) -> str:
     """Smallest and largest of some numbers as text."""
     return f"{np.min(values):.2f} to {np.max(values):.2f}"
@@ -94,9 +84,9 @@ def ht_15(runs: xr.Dataset | None = None, rows: xr.Dataset | None = None) -> Out
     changes = [change(shares["width"], size), change(shares["rows"], root_size(rows))]
     falls = stats.student((found.spectral / size).isel(n=-1) / (found.spectral / size).isel(n=0))
     parts = {
-        "a": claims.all_of(within(slopes["frobenius"], 0.97, 1.03), below(spread, 1.03)),
+        "a": claims.all_of(claims.within(slopes["frobenius"], 0.97, 1.03), claims.below(spread, 1.03)),
         "b": claims.all_of(
-            within(slopes["spectral"], 0.95, 1.05),
+            claims.within(slopes["spectral"], 0.95, 1.05),
             *(one.exceeds(0.3) for one in relative["spectral"]),
             falls.exceeds(0.95),
         ),
@@ -155,12 +145,12 @@ def ht_16(rows: xr.Dataset | None = None, spikes: xr.Dataset | None = None) -> O
     }
     large = spikes.ratio.sel(rate=1.0)
     parts = {
-        "a": claims.all_of(within(start[0], 0.98, 1.01), within(start[1], 0.995, 1.005)),
-        "b": claims.all_of(*comparable(b), below(variation(b), 1.05)),
-        "c": claims.all_of(*comparable(c), below(variation(c), 1.1), within(power, -0.6, -0.4)),
+        "a": claims.all_of(claims.within(start[0], 0.98, 1.01), claims.within(start[1], 0.995, 1.005)),
+        "b": claims.all_of(*comparable(b), claims.below(variation(b), 1.05)),
+        "c": claims.all_of(*comparable(c), claims.below(variation(c), 1.1), claims.within(power, -0.6, -0.4)),
         "d": claims.all_of(*(one.exceeds(GAP) for one in over_draws(large))),
-        "e": claims.all_of(below(equal["spectral"], rate), equal["frobenius"].exceeds(rate)),
-        "f": claims.all_of(*(below(stats.student(gap.values), GAP) for gap in gaps.values())),
+        "e": claims.all_of(claims.below(equal["spectral"], rate), equal["frobenius"].exceeds(rate)),
+        "f": claims.all_of(*(claims.below(stats.student(gap.values), GAP) for gap in gaps.values())),
     }
     text = {name: one.estimate / FACTORS["text"] for name, one in equal.items()}
     return Outcome(
@@ -189,7 +179,7 @@ def ht_16(rows: xr.Dataset | None = None, spikes: xr.Dataset | None = None) -> O
 def comparable(ratio: xr.DataArray) -> list[bool | None]:
     """Whether norms with this ratio (n, seed) are within a factor of ten, at each size and in both readings."""
     pairs = [(one, factor) for one in over_draws(ratio) for factor in FACTORS.values()]
-    return [within(one, 0.1 / factor, 10 / factor) for one, factor in pairs]
+    return [claims.within(one, 0.1 / factor, 10 / factor) for one, factor in pairs]
 
 
 def variation(ratio: xr.DataArray) -> Interval:
@@ -223,7 +213,7 @@ def ht_39(rows: xr.Dataset | None = None, printed: list[tuple[int, int, int]] = 
     text = {name: line(rows[name].sel(reading="text"), size) for name in fits}
     first, second, limit = *fits.values(), line(rows.signs, size)
     straight = {
-        name: claims.all_of(below(fits[name]["lost"], lost), below(fits[name]["intercept"], intercept))
+        name: claims.all_of(claims.below(fits[name]["lost"], lost), claims.below(fits[name]["intercept"], intercept))
         for name, lost, intercept in (("frobenius", 0.001, 0.02), ("spectral", 0.002, 0.03))
     }
     sizes = [tuple(first_update.sizes(int(n))[key] for key in "nhd") for n in rows.n.values]
@@ -257,7 +247,7 @@ def ht_69(others: xr.Dataset | None = None, base: xr.Dataset | None = None) -> O
     }  # fmt: skip
     alike = {
         rule: claims.all_of(
-            *(within(ratios[rule, name], -np.log(most), np.log(most))
+            *(claims.within(ratios[rule, name], -np.log(most), np.log(most))
               for name, most in (("threshold", factor), ("norm", part)))
         )
         for rule in ("Adam code", "Adam text")

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from experiments.heavy_tails import long_runs, shapes
-from experiments.heavy_tails.rules.route import SPIKE, WIDE, WIDENED, agreed, below, surgeries
+from experiments.heavy_tails.rules.route import SPIKE, WIDE, WIDENED, agreed, surgeries
 from shallow import stats
 from shallow.book import claims, records
 from shallow.book.claims import Outcome
@@ -164,7 +164,7 @@ def ht_18(rates: xr.Dataset | None = None, factors: xr.Dataset | None = None) ->
     sooner = int((none < own).sum())
     longest = none.max()
     return Outcome(
-        parts={"a": below(link, strong), "b": later.exceeds(most)},
+        parts={"a": claims.below(link, strong), "b": later.exceeds(most)},
         answer={
             "reproduced": "Yes: along the rates and when the spike is cut out by hand.",
             "partly": "Along the learning rates yes, but not because of the gap: with the first spike cut out the bulk "
@@ -333,22 +333,22 @@ def ht_72(adam: xr.Dataset | None = None, gaps: xr.DataArray | None = None) -> O
     less = {name: of_draws((one.sel(step=100) - one.sel(step=10)).values) for name, one in lift.items()}
     back = of_draws((gaps.sel(step=20) / gaps.sel(step=0)).values)
     share = of_draws((gaps.sel(step=20) / gaps.max("step")).values)
-    returned = claims.all_of(below(back, level), below(share, part))
+    returned = claims.all_of(claims.below(back, level), claims.below(share, part))
     shown = {name: [f"{float(one.sel(step=t).mean()):.3f}" for t in (10, 100)] for name, one in lift.items()}
     more = "PL_Alpha_KS depends on it more, not less" if less["ks"].exceeds(0) else "exponents need not feel it less"
     ends = [f"{float(adam.spike_ratio.sel(step=t).mean()):.2f}" for t in (10, 100)]
     return Outcome(
         parts={
-            "a": below(nearer, 0),
+            "a": claims.below(nearer, 0),
             "b": returned,
-            "c, Hill": below(less["hill"], 0),
-            "c, KS": below(less["ks"], 0),
+            "c, Hill": claims.below(less["hill"], 0),
+            "c, KS": claims.below(less["ks"], 0),
         },
         answer={
             "reproduced": "Yes: the spike comes back to the bulk, and the exponents feel it less.",
             "contradicted": "No: the spike stays away.",
             "otherwise": f"In part: the spike comes back to the bulk with both optimisers, but {more}."
-            if claims.all_of(below(nearer, 0), returned)
+            if claims.all_of(claims.below(nearer, 0), returned)
             else "In part: the spike does not come back to the bulk with both optimisers.",
         },
         finding=f"Adam at 1: gap of the spike {ends[0]} at step 10 and {ends[1]} at 100; the largest eigenvalue moves "

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from experiments.heavy_tails import shapes
-from experiments.heavy_tails.rules.one_step import below, gap, mean, single_spike, with_text, within
+from experiments.heavy_tails.rules.one_step import gap, mean, single_spike, with_text
 from experiments.heavy_tails.shapes import SPIKE_RATIO
 from shallow import stats
 from shallow.book import claims, records
@@ -68,7 +68,8 @@ def ht_43(found: xr.Dataset | None = None) -> Outcome:
     def decided(rule: str) -> dict[str, bool | None]:
         return {
             "a": claims.all_of(*(
-                within(mean(start[norm].sel(n=n)), *limits) for norm, limits in whole.items() for n in found.n.values
+                claims.within(mean(start[norm].sel(n=n)), *limits)
+                for norm, limits in whole.items() for n in found.n.values
             )),
             "b": balanced(ratio[rule, "Frobenius"], 1.05),
             "c": balanced(ratio[rule, "spectral"], 1.10),
@@ -101,10 +102,10 @@ def balanced(ratio: xr.DataArray, spread: float) -> bool | None:
     The factor between the sizes with the largest and the least mean has an interval of paired draws.
     """
     sizes = ratio.n.values
-    inside = [within(mean(ratio.sel(n=n)), 0.1, 10) for n in sizes]
+    inside = [claims.within(mean(ratio.sel(n=n)), 0.1, 10) for n in sizes]
     by_size = ratio.mean("seed")
     extremes = ratio.sel(n=by_size.idxmax()) / ratio.sel(n=by_size.idxmin())
-    return claims.all_of(*inside, below(mean(extremes), spread))
+    return claims.all_of(*inside, claims.below(mean(extremes), spread))
 
 
 def ht_44(found: Mapping[str, xr.DataArray] | None = None) -> Outcome:
@@ -159,16 +160,16 @@ def carried_over(gd: xr.DataArray, adam: xr.DataArray, twins: xr.DataArray) -> d
     ]  # fmt: skip
     return {
         "a": claims.all_of(
-            *(below(mean(moved(gd.sel(rate=rate), 1)), small) for rate in (0.1, 1.0)),
+            *(claims.below(mean(moved(gd.sel(rate=rate), 1)), small) for rate in (0.1, 1.0)),
             single_spike(gd.sel(rate=100.0, step=1)),
             mean(gap(gd.sel(rate=2000.0, step=1))).exceeds(SPIKE_RATIO),
         ),
         "b": claims.all_of(
-            below(mean(moved(adam.sel(rate=QUIET), 1)), quiet), single_spike(first.sel(rate=LOUD))
+            claims.below(mean(moved(adam.sel(rate=QUIET), 1)), quiet), single_spike(first.sel(rate=LOUD))
         ),
         "c": claims.all_of(
-            below(mean(at_rest), calm),
-            below(mean(gap(last.sel(rate=QUIET))), SPIKE_RATIO),
+            claims.below(mean(at_rest), calm),
+            claims.below(mean(gap(last.sel(rate=QUIET))), SPIKE_RATIO),
             is_wide(wide_bulk(last.sel(rate=LOUD))),
         ),
         "d": claims.all_of(*alike),
@@ -201,14 +202,14 @@ def over_draws(values: np.ndarray) -> Interval:
 def is_wide(bulk: Mapping[str, Interval]) -> bool | None:
     """The criterion for a wide bulk: exponent 0.20 or more below that of noise, distance 0.10 or more."""
     limit = shapes.noise_hill(WIDTH, INPUTS) - 0.20
-    return claims.all_of(below(bulk["exponent"], limit), bulk["distance"].exceeds(0.10))
+    return claims.all_of(claims.below(bulk["exponent"], limit), bulk["distance"].exceeds(0.10))
 
 
 def shape_class(eigenvalues: xr.DataArray, step: int) -> tuple[bool | None, bool | None, bool | None]:
     """Whether spectra (seed, step, k) are unchanged, have a spike, have a wide bulk; None where the draws leave it."""
     after = eigenvalues.sel(step=step)
     return (
-        below(over_draws(moved(eigenvalues, step).values), 0.01),
+        claims.below(over_draws(moved(eigenvalues, step).values), 0.01),
         over_draws(gap(after).values).exceeds(SPIKE_RATIO),
         is_wide(wide_bulk(after)),
     )
@@ -222,12 +223,12 @@ def ht_46(found: xr.Dataset | None = None) -> Outcome:
     gaps = {reading: {n: mean(found.ratio.sel(reading=reading, n=n)) for n in found.n.values} for reading in READINGS}
     second = {n: mean(found.second.sel(reading="code", n=n)) for n in found.n.values}
     spiked = [each.exceeds(SPIKE_RATIO) for each in gaps["code"].values()]
-    single = [below(each, SPIKE_RATIO) for each in second.values()]
+    single = [claims.below(each, SPIKE_RATIO) for each in second.values()]
     rows = found.n.values
     text = {int(n): each.exceeds(SPIKE_RATIO) for n, each in gaps["text"].items()}
     seen = [str(3 * n // 4) for n, holds in text.items() if holds]
     return Outcome(
-        verdict=claims.all_of(*spiked, *single, below(slope, steepest)),
+        verdict=claims.all_of(*spiked, *single, claims.below(slope, steepest)),
         answer={
             "reproduced": "Yes: a rate of order h makes the spike at every size; the rate needed grows only like h to "
             f"the power {slope.estimate:.1f}.",

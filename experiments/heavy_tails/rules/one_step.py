@@ -78,19 +78,11 @@ def gap(eigenvalues: xr.DataArray, place: int = 1) -> xr.DataArray:
     return eigenvalues.isel(k=place - 1) / eigenvalues.isel(k=place)
 
 
-def below(interval: Interval, value: float) -> bool | None:
-    """Whether a quantity is below a value; None if its interval contains the value."""
-    return claims.opposite(interval.exceeds(value))
-
-
-def within(interval: Interval, low: float, high: float) -> bool | None:
-    """Whether a quantity lies between two values; None if its interval contains one of them and does not pass both."""
-    return claims.all_of(interval.exceeds(low), below(interval, high))
-
-
 def single_spike(eigenvalues: xr.DataArray) -> bool | None:
     """Whether the largest eigenvalue stands apart from the second, and the second not from the third."""
-    return claims.all_of(mean(gap(eigenvalues)).exceeds(SPIKE_RATIO), below(mean(gap(eigenvalues, 2)), SPIKE_RATIO))
+    return claims.all_of(
+        mean(gap(eigenvalues)).exceeds(SPIKE_RATIO), claims.below(mean(gap(eigenvalues, 2)), SPIKE_RATIO)
+    )
 
 
 def jump(values: xr.DataArray, *, sign: int) -> bool | None:
@@ -137,8 +129,8 @@ def ht_07(runs: Sweeps | None = None) -> Outcome:
     def decided(reading: str) -> dict[str, bool | None]:
         gd, adam = (runs[f"{name} {reading}"].eigenvalues for name in ("GD", "Adam"))
         return {
-            "a": claims.all_of(*(below(mean(moved(gd, rate)), close) for rate in (0.1, 1.0, 10.0))),
-            "b": claims.all_of(single_spike(gd.sel(rate=2000)), below(mean(from_noise(gd, 2000)), like_noise)),
+            "a": claims.all_of(*(claims.below(mean(moved(gd, rate)), close) for rate in (0.1, 1.0, 10.0))),
+            "b": claims.all_of(single_spike(gd.sel(rate=2000)), claims.below(mean(from_noise(gd, 2000)), like_noise)),
             "c": single_spike(adam.sel(rate=1)),
         }
 
@@ -190,10 +182,10 @@ def ht_08(runs: Sweeps | None = None) -> Outcome:
     def decided(reading: str) -> dict[str, bool | None]:
         values = runs[f"Adam {reading}"].eigenvalues
         whole = {rate: valley(values, rate, first=0) for rate in (1.0, 10.0, 100.0, 2000.0)}
-        two = [below(mean(whole[rate]), shallow_valley) for rate in (10.0, 100.0, 2000.0)]
+        two = [claims.below(mean(whole[rate]), shallow_valley) for rate in (10.0, 100.0, 2000.0)]
         return {
-            "a": claims.all_of(below(mean(whole[10.0] - whole[1.0]), 0), claims.any_of(*two)),
-            "b": below(mean(valley(values, 2000.0)), shallow_valley),
+            "a": claims.all_of(claims.below(mean(whole[10.0] - whole[1.0]), 0), claims.any_of(*two)),
+            "b": claims.below(mean(valley(values, 2000.0)), shallow_valley),
         }
 
     adam = runs["Adam code"].eigenvalues
@@ -266,7 +258,9 @@ def ht_09(found: xr.Dataset | None = None) -> Outcome:
             return mean(found.ratio.sel(rule=rule, rate=rate)).exceeds(SPIKE_RATIO)
 
         def single(rule: str, rate: float) -> bool | None:
-            return claims.all_of(spike(rule, rate), below(mean(found.second.sel(rule=rule, rate=rate)), SPIKE_RATIO))
+            return claims.all_of(
+                spike(rule, rate), claims.below(mean(found.second.sel(rule=rule, rate=rate)), SPIKE_RATIO)
+            )
 
         none_to_100 = [claims.opposite(spike(gd, rate)) for rate in (0.1, 1.0, 10.0, 100.0)]
         none_at_1000 = claims.opposite(spike(gd, 1000.0))
@@ -358,12 +352,12 @@ def loss_parts(gd: xr.Dataset, adam: xr.Dataset) -> dict[str, bool | None]:
     return {
         "a": claims.all_of(jump(gd.test, sign=-1), jump(gd.train, sign=-1)),
         "b": claims.all_of(
-            within(change(adam, "test", 0.001), -0.01, 0.01),
-            within(change(adam, "alignment", 0.001), -0.05, 0.05),
-            below(mean(adam.similarity.sel(rate=0.001)), 0.1),
+            claims.within(change(adam, "test", 0.001), -0.01, 0.01),
+            claims.within(change(adam, "alignment", 0.001), -0.05, 0.05),
+            claims.below(mean(adam.similarity.sel(rate=0.001)), 0.1),
         ),
         "c": claims.all_of(
-            higher(test, 0.01, 0.1), higher(test, 0.1, 1.0), below(change(adam, "test", 1.0), -0.02)
+            higher(test, 0.01, 0.1), higher(test, 0.1, 1.0), claims.below(change(adam, "test", 1.0), -0.02)
         ),
         "d, test": claims.all_of(higher(test, 10.0, 1.0), higher(test, 100.0, 1.0)),
         "d, training": claims.all_of(*(higher(train, 1.0, rate) for rate in LARGE)),
@@ -381,10 +375,10 @@ def ht_11(runs: Sweeps | None = None) -> Outcome:
         return {
             "a": jump(gd, sign=1),
             "b": claims.all_of(
-                within(mean(adam.sel(rate=0.001) / adam.sel(rate=0) - 1), -0.05, 0.05),
+                claims.within(mean(adam.sel(rate=0.001) / adam.sel(rate=0) - 1), -0.05, 0.05),
                 mean(at[0.1] - at[0.01]).exceeds(0),
                 mean(at[1.0] - at[0.1]).exceeds(0),
-                below(mean(at[10.0] - at[1.0]), 0),
+                claims.below(mean(at[10.0] - at[1.0]), 0),
                 mean(at[10.0] - 0.5 * at[1.0]).exceeds(0),
             ),
         }
@@ -424,11 +418,13 @@ def ht_12(runs: Sweeps | None = None) -> Outcome:
                 if apart.sel(rate=rate).all():
                     together.append(mean(one.similarity.sel(rate=rate)).exceeds(aligned))
                 elif not apart.sel(rate=rate).any():
-                    together.append(below(mean(one.similarity.sel(rate=rate)), not_aligned))
+                    together.append(claims.below(mean(one.similarity.sel(rate=rate)), not_aligned))
         return {
             "a": claims.all_of(*together),
-            "b": claims.all_of(gd[2000.0].exceeds(aligned), *(below(gd[rate], not_aligned) for rate in GRID[:7])),
-            "c": claims.all_of(below(adam[0.001], still), *(adam[rate].exceeds(aligned) for rate in (0.1, 1.0))),
+            "b": claims.all_of(
+                gd[2000.0].exceeds(aligned), *(claims.below(gd[rate], not_aligned) for rate in GRID[:7])
+            ),
+            "c": claims.all_of(claims.below(adam[0.001], still), *(adam[rate].exceeds(aligned) for rate in (0.1, 1.0))),
         }
 
     places = [("GD", 1000.0), ("GD", 2000.0), *(("Adam", rate) for rate in (0.001, *BENIGN))]
@@ -466,8 +462,8 @@ def ht_13(runs: Sweeps | None = None, between: Sweeps | None = None) -> Outcome:
                 for rate in each[rule].rate.values[(each[rule].rate > 0) & (each[rule].rate <= most)]:
                     spike = mean(gap(each[rule].eigenvalues.sel(rate=rate))).exceeds(SPIKE_RATIO)
                     found = change(each[rule], "test", rate, features=features)
-                    lowered += [below(found, 0)] if spike else []
-                    unmoved += [within(found, -little, little)] if spike is False else []
+                    lowered += [claims.below(found, 0)] if spike else []
+                    unmoved += [claims.within(found, -little, little)] if spike is False else []
         return {"with a spike": claims.all_of(*lowered), "without a spike": claims.all_of(*unmoved)}
 
     grid = (("GD", 1000.0), ("GD", 2000.0), ("Adam", 0.01), ("Adam", 0.1), ("Adam", 1.0))

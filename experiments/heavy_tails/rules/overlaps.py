@@ -32,11 +32,6 @@ def load(*names: str) -> xr.Dataset:
     return found[0] if len(found) == 1 else xr.concat(found, "seed")
 
 
-def below(interval: Interval, value: float) -> bool | None:
-    """Whether a quantity is below a value; None if its interval contains the value."""
-    return claims.opposite(interval.exceeds(value))
-
-
 def by_side(values: xr.DataArray) -> dict[str, Interval]:
     """Mean over draws with Student's interval for left and right vectors."""
     return {side: stats.student(values.sel(side=side).values) for side in SIDES}
@@ -54,7 +49,7 @@ def peaks(found: xr.Dataset, pair: str) -> xr.DataArray:
 
 def looks_random(found: xr.Dataset, pair: str) -> bool | None:
     """Whether the largest overlaps of left and of right vectors are below 1.5 times their level by chance."""
-    return claims.all_of(*(below(one, RANDOM) for one in by_side(peaks(found, pair)).values()))
+    return claims.all_of(*(claims.below(one, RANDOM) for one in by_side(peaks(found, pair)).values()))
 
 
 def has_outliers(found: xr.Dataset, pair: str) -> bool | None:
@@ -120,7 +115,7 @@ def ht_40(gd: xr.Dataset | None = None, adam: xr.Dataset | None = None) -> Outco
 
 def within(interval: Interval, most: float) -> bool | None:
     """Whether a quantity lies between -most and most; None if its interval contains one of them."""
-    return claims.all_of(interval.exceeds(-most), below(interval, most))
+    return claims.all_of(interval.exceeds(-most), claims.below(interval, most))
 
 
 def ht_41(runs: xr.Dataset | None = None, text: xr.Dataset | None = None) -> Outcome:
@@ -229,9 +224,9 @@ def ht_42(runs: dict[str, xr.Dataset] | None = None) -> Outcome:
     }  # fmt: skip
     best = {side: max((v for (s, _), v in areas.items() if s == side), key=lambda v: v.estimate) for side in SIDES}
     told = any(one.above(0.9) for one in areas.values())
-    heavy = True if wins.values.all() else False if below(won, 1 / 2) else "partly"
+    heavy = True if wins.values.all() else False if claims.below(won, 1 / 2) else "partly"
     return Outcome(
-        parts={"a": claims.all_of(*(below(one, link) for one in rho.values())), "b": heavy, "c": "answered"},
+        parts={"a": claims.all_of(*(claims.below(one, link) for one in rho.values())), "b": heavy, "c": "answered"},
         answer="Larger leading overlaps go with a wider bulk; diagonals look heavy-tailed only because they decay, and "
         "no measure of spread reliably tells the shapes apart."
         if max(one.estimate for one in rho.values()) < -1 / 2 and not levelled.any() and not told
@@ -322,15 +317,17 @@ def ht_53(runs: xr.Dataset | None = None, text: xr.Dataset | None = None) -> Out
     chances = {"maximum": last.maximum * LENGTH, "twenty": last.twenty}
     logs = {name: np.log(one.sel(side="left") / one.sel(side="right")) for name, one in chances.items()}
     sides = {name: stats.student(one.values) for name, one in logs.items()}
-    different = (claims.any_of(one.exceeds(np.log1p(apart)), below(one, -np.log1p(apart))) for one in sides.values())
+    different = (
+        claims.any_of(one.exceeds(np.log1p(apart)), claims.below(one, -np.log1p(apart))) for one in sides.values()
+    )
     mean = runs.test.sel(features="code").mean("seed")
     monotone = bool((mean.diff("at") < 0).all())
     other = float((text.maximum.sel(pair=FIRST) / LEVEL).max())
     return Outcome(
         parts={
-            "a, train": below(change["train", "code"], 0),
-            "a, test": below(change["test", "code"], 0),
-            "b": claims.all_of(*(below(one, half) for one in shrunk.values())),
+            "a, train": claims.below(change["train", "code"], 0),
+            "a, test": claims.below(change["test", "code"], 0),
+            "b": claims.all_of(*(claims.below(one, half) for one in shrunk.values())),
             "c": claims.all_of(*different),
         },
         answer={
@@ -384,10 +381,10 @@ def ht_55(runs: xr.Dataset | None = None) -> Outcome:
     ratio = by_side(top.sel(noise=0.3) / top.sel(noise=0.7))
     ends = by_side(top.sel(noise=0.7) / top.sel(noise=0.1) - 1)
     drift = stats.student((hill.sel(noise=0.7) / hill.sel(noise=0.1) - 1).values)
-    halved = [claims.all_of(one.exceeds(half[0]), below(one, half[1])) for one in ratio.values()]
+    halved = [claims.all_of(one.exceeds(half[0]), claims.below(one, half[1])) for one in ratio.values()]
     return Outcome(
         parts={
-            "a": claims.all_of(below(apart, alike), within(between, alike)),
+            "a": claims.all_of(claims.below(apart, alike), within(between, alike)),
             "b": claims.all_of(*halved),
             "c": claims.all_of(within(drift, small), *(one.exceeds(large) for one in ends.values())),
         },

@@ -74,18 +74,13 @@ def steps(values: xr.DataArray, rates: Sequence[float]) -> dict[tuple[float, flo
     return {pair: change(values, *pair) for pair in pairwise(rates)}
 
 
-def below(interval: Interval, value: float) -> bool | None:
-    """Whether a quantity is below a value: None if its interval contains the value."""
-    return claims.opposite(interval.exceeds(value))
-
-
 def falls(values: xr.DataArray, rates: Sequence[float], rise: float = 0.0) -> bool | None:
     """Whether values (seed, rate) fall from the first rate to the last, and no step rises clearly by more than `rise`.
 
     None if the interval of the whole change contains 0.
     """
     rising = any(step.above(rise) for step in steps(values, rates).values())
-    return False if rising else below(change(values, rates[0], rates[-1]), 0)
+    return False if rising else claims.below(change(values, rates[0], rates[-1]), 0)
 
 
 def correlations(one: xr.DataArray, other: xr.DataArray, rates: Sequence[float] = tuple(GRID)) -> np.ndarray:
@@ -226,7 +221,7 @@ def inside_better(found: xr.Dataset) -> dict[str, Interval]:
 def in_range(exponents: np.ndarray) -> bool | None:
     """Whether the mean of some exponents lies in the document's range."""
     mean = stats.student(exponents)
-    return claims.all_of(mean.exceeds(INTERVAL[0]), below(mean, INTERVAL[1]))
+    return claims.all_of(mean.exceeds(INTERVAL[0]), claims.below(mean, INTERVAL[1]))
 
 
 def best_runs(found: xr.Dataset) -> xr.Dataset:
@@ -265,7 +260,7 @@ def ht_23(
         parts={
             "a": trained,
             "b": falling,
-            "c, better inside": below(says["inside minus outside"], 0),
+            "c, better inside": claims.below(says["inside minus outside"], 0),
             "c, untrained outside": separates,
             "c, lower is better": says["lower is better"].exceeds(0.5),
         },
@@ -306,9 +301,9 @@ def ht_24(adam: Mapping[int, xr.Dataset] | None = None, text: xr.Dataset | None 
     fewer = [f"{means(some.ks, TENS, '.1f')} with {n}" for n, some in adam.items() if n != 8000]
     return Outcome(
         parts={
-            "a": below(spread, LEVEL),
+            "a": claims.below(spread, LEVEL),
             "b": ks[8000],
-            "c": claims.all_of(*(below(value, VERY_HEAVY) for value in hill.values())),
+            "c": claims.all_of(*(claims.below(value, VERY_HEAVY) for value in hill.values())),
             "d": claims.all_of(*(value.exceeds(WORSE) for value in worse.values())),
         },
         answer={
@@ -347,12 +342,12 @@ def ht_25(adam: xr.Dataset | None = None, text: xr.Dataset | None = None) -> Out
     away = sweep_rules.bulk_distances(adam, [10.0, 100.0, 1000.0])
     bulk = {rate: stats.student(away.sel(rate=rate).values) for rate in away.rate.values}
     times = stats.student((away.sel(rate=1000.0) / away.sel(rate=100.0)).values)
-    strong = [claims.any_of(one.exceeds(0.05), below(one, -0.05)) for one in lift.values()]
+    strong = [claims.any_of(one.exceeds(0.05), claims.below(one, -0.05)) for one in lift.values()]
     parts = {
         "a": claims.all_of(apart[1.0, 10.0].exceeds(1), apart[10.0, 100.0].exceeds(1)),
         "b": claims.any_of(*strong),
         "c": claims.all_of(*(one.exceeds(0) for one in wider.values())),
-        "d, not at 10 and 100": claims.all_of(*(below(bulk[rate], ALIKE) for rate in (10.0, 100.0))),
+        "d, not at 10 and 100": claims.all_of(*(claims.below(bulk[rate], ALIKE) for rate in (10.0, 100.0))),
         "d, at 1000": bulk[1000.0].exceeds(UNLIKE),
     }
     return Outcome(
@@ -403,7 +398,7 @@ def ht_54(sweeps: Mapping[tuple[str, int], xr.Dataset] | None = None) -> Outcome
         for name in both
         for of, one in likeness(sweeps[name, n], sweeps[name, 8000]).items()
     }
-    unlike = [name for name, one in found.items() if below(one, TIGHT)]
+    unlike = [name for name, one in found.items() if claims.below(one, TIGHT)]
     alike = sum(one.exceeds(TIGHT) is True for one in found.values())
     best = [f"{best_rate(sweeps['Adam', n]):g}" for n in (*sizes, 8000)]
     gain = {n: sweeps["Adam", n].test / sweeps["Adam", n].test.sel(rate=0) for n in (*sizes, 8000)}
@@ -430,7 +425,10 @@ def ht_59(
     few, many = sweep("Adam", 2000) if few is None else few, benign() if many is None else many
     text = (sweep("Adam", 2000, reading="text"), benign("text")) if text is None else text
     hill = [stats.student(one.hill.sel(rate=1).values) for one in (few, many)]
-    near = [claims.all_of(one.exceeds(said - ROUNDING), below(one, said + ROUNDING)) for one, said in zip(hill, QUOTED)]
+    near = [
+        claims.all_of(one.exceeds(said - ROUNDING), claims.below(one, said + ROUNDING))
+        for one, said in zip(hill, QUOTED)
+    ]
     first, second = xr.align(few.sel(rate=1), many.sel(rate=1), join="inner")
     heavier = stats.student((second.hill - first.hill).values)
     twice = stats.student(np.log2(first.spike_ratio / second.spike_ratio).values)
@@ -439,7 +437,7 @@ def ht_59(
         parts={
             "a": claims.all_of(*near, heavier.exceeds(0)),
             "b, direction": twice.exceeds(1),
-            "b, absorbed": below(narrow, shapes.SPIKE_RATIO),
+            "b, absorbed": claims.below(narrow, shapes.SPIKE_RATIO),
             "b, order of magnitude": wide.exceeds(FAR),
         },
         answer=f"With 2000 points the exponent is {hill[0].estimate:.1f} and the largest eigenvalue "
@@ -475,7 +473,7 @@ def ht_71(adam: Mapping[int, xr.Dataset] | None = None) -> Outcome:
         "PL_Alpha_Hill does not increase": falls(one.hill, FROM_TENTH, RISE),
         "PL_Alpha_KS does not increase": falls(one.ks, FROM_TENTH),
     }
-    together = up["hill"] == up["ks"] == [(1.0, 10.0)] and all(below(value, 0) for value in whole.values())
+    together = up["hill"] == up["ks"] == [(1.0, 10.0)] and all(claims.below(value, 0) for value in whole.values())
     ten = {of: change(one[of], 1, 10) for of in EXPONENTS}
     verdict = claims.combine({name: claims.verdict(value) for name, value in parts.items()})
     exception = together and verdict == "contradicted"
@@ -513,7 +511,7 @@ def ht_74(sweeps: Mapping[tuple[int, str], xr.Dataset] | None = None) -> Outcome
         sweeps = {(n, of): sweep("Adam", n, features=of) for n in (2000, 8000) for of in ("code", "text")}
     found = {key: correlation(one.hill, one.feature_hill) for key, one in sweeps.items()}
     parts = {f"{n} points": found[n, "code"].exceeds(TIGHT) for n in (2000, 8000)}
-    opposite = all(below(one, 0) for one in found.values())
+    opposite = all(claims.below(one, 0) for one in found.values())
     one, other = sweeps[8000, "code"], sweeps[8000, "text"]
     ends = {
         name: " to ".join(means(values, [rate]) for rate in (0.0, 3000.0))

@@ -61,7 +61,7 @@ def sentences(figure: str, runs: Runs) -> list[Sentence]:
     found = [Sentence(f"least test loss about {stated}", best, about(best, stated))]
     if figure == "5":
         found += _signs(runs.adam, {"Adam: lower at 1 than at 0.01": (1.0, 0.01, -1)})
-        found += [Sentence("Adam: at 1 nearer to the best than to the worst", where, below(where, MIDDLE))]
+        found += [Sentence("Adam: at 1 nearer to the best than to the worst", where, claims.below(where, MIDDLE))]
         found += _signs(runs.figure, {"Adam: higher at 1000 than at 1": (1000.0, 1.0, 1)})
     else:
         found += _signs(
@@ -77,11 +77,6 @@ def sentences(figure: str, runs: Runs) -> list[Sentence]:
 def _signs(sweep: xr.Dataset, comparisons: Mapping[str, tuple[float, float, int]]) -> list[Sentence]:
     found = {says: (change(sweep, *rates), sign) for says, (*rates, sign) in comparisons.items()}
     return [Sentence(says, one, one.exceeds(0) if sign > 0 else falls(one)) for says, (one, sign) in found.items()]
-
-
-def below(found: Interval, value: float) -> bool | None:
-    """Whether a quantity is below a value; None if its interval contains the value."""
-    return claims.opposite(found.exceeds(value))
 
 
 def shows(figure: str, runs: Runs) -> bool | None:
@@ -263,7 +258,7 @@ def ht_60(runs: Points | None = None, sweep: xr.Dataset | None = None, hill: xr.
     ranks = correlations(sweep, hill)
     small, large = ranks[min(ranks)], ranks[max(ranks)]
     parts = {name: claims.verdict(one) for name, one in smaller_ridge(code).items()}
-    parts["c"] = claims.verdict(claims.all_of(below(small, 0), large.exceeds(0)))
+    parts["c"] = claims.verdict(claims.all_of(claims.below(small, 0), large.exceeds(0)))
     tests = {p: by_ridge(code, "test", p) for p in SMALLER}
     trains = {p: by_ridge(code, "train", p) for p in SMALLER}
     widening = by_ridge(code, "gap", 0.0001)
@@ -397,9 +392,9 @@ def ht_68(runs: Mapping[Combination, Runs] | None = None) -> Outcome:
     pairs = {f: [runs[Combination(teacher, "tanh", f)].adam for teacher in LEVELS] for f in FEATURES}
     where = {f: [position(one) for one in pair] for f, pair in pairs.items()}
     at_one = {f: [change(one, 1.0, 0.0) for one in pair] for f, pair in pairs.items()}
-    poorer = {f: claims.all_of(below(good, MIDDLE), poor.exceeds(MIDDLE)) for f, (good, poor) in where.items()}
+    poorer = {f: claims.all_of(claims.below(good, MIDDLE), poor.exceeds(MIDDLE)) for f, (good, poor) in where.items()}
     shorter = {f: claims.all_of(falls(helps), hurts.exceeds(0)) for f, (helps, hurts) in at_one.items()}
-    mixed = claims.all_of(below(where["code"][0], MIDDLE), where["text"][1].exceeds(MIDDLE))
+    mixed = claims.all_of(claims.below(where["code"][0], MIDDLE), where["text"][1].exceeds(MIDDLE))
     exponents = [runs[Combination(teacher, "tanh", "code")].figure.hill.sel(rate=1.0).mean() for teacher in LEVELS]
     hill = " and ".join(f"{float(one):.2f}" for one in exponents)
     no = "No: on one kind of features both teachers agree"

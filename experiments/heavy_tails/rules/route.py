@@ -30,11 +30,6 @@ def along(name: str) -> xr.Dataset:
     return training_spectra.shapes_of(records.load(f"heavy_tails/{name}"))
 
 
-def below(interval: Interval, value: float) -> bool | None:
-    """Whether a quantity is below a value; None if its interval contains the value."""
-    return claims.opposite(interval.exceeds(value))
-
-
 def change(values: xr.DataArray, first: int, last: int) -> Interval:
     """Mean change of a number from one step to another, paired over the draws."""
     return stats.student((values.sel(step=last) - values.sel(step=first)).values)
@@ -49,11 +44,11 @@ def as_wide(table: xr.Dataset, limits: tuple[float, float] = WIDE) -> bool | Non
 def stages(table: xr.Dataset) -> bool | None:
     """Noise, one spike, then a bulk that is farther from noise and a spike that is nearer, at step 50 as against 1."""
     return claims.all_of(
-        below(stats.student(table.d_mp.sel(step=0).values), 0.01),
+        claims.below(stats.student(table.d_mp.sel(step=0).values), 0.01),
         bool(table.single_spike.sel(step=1).all()),
         change(table.d_mp, 1, 50).exceeds(0),
-        below(change(table.hill_excl, 1, 50), 0),
-        below(change(table.spike_ratio, 1, 50), 0),
+        claims.below(change(table.hill_excl, 1, 50), 0),
+        claims.below(change(table.spike_ratio, 1, 50), 0),
     )
 
 
@@ -73,13 +68,14 @@ def ht_19(adam: xr.Dataset | None = None, gd: xr.Dataset | None = None, on: xr.D
         begins = None
     parts = {
         "a": claims.all_of(
-            bool(adam.single_spike.sel(step=1).all()), below(stats.student(adam.d_mp.sel(step=1).values), near_noise)
+            bool(adam.single_spike.sel(step=1).all()),
+            claims.below(stats.student(adam.d_mp.sel(step=1).values), near_noise),
         ),
         "b, bulk": claims.all_of(
             *(change(adam.d_mp, s, t).exceeds(0) for s, t in ((1, 5), (5, 10))),
-            *(below(change(adam.hill_excl, s, t), 0) for s, t in ((1, 5), (5, 10))),
+            *(claims.below(change(adam.hill_excl, s, t), 0) for s, t in ((1, 5), (5, 10))),
         ),
-        "b, spike": claims.all_of(*(below(change(adam.spike_ratio, s, t), 0) for s, t in ((1, 5), (5, 10)))),
+        "b, spike": claims.all_of(*(claims.below(change(adam.spike_ratio, s, t), 0) for s, t in ((1, 5), (5, 10)))),
         "c": begins,
         "d, Adam": stages(adam),
         "d, GD": stages(gd),
@@ -299,7 +295,7 @@ def ht_31(budgets: Mapping[str, xr.Dataset] | None = None, surgery: xr.Dataset |
         fall = surgery.hill_excl.sel(rate=rate, step=0) - surgery.hill_excl.sel(rate=rate, step=10)
         left[float(rate)] = stats.student((fall.sel(cut="every") / fall.sel(cut="nothing")).values)
     parts = {f"budget, {name}": share.exceeds(most) for name, share in paid.items()}
-    parts |= {f"no spikes, Adam {rate:g}": below(ratio, most) for rate, ratio in left.items()}
+    parts |= {f"no spikes, Adam {rate:g}": claims.below(ratio, most) for rate, ratio in left.items()}
     return Outcome(
         parts=parts,
         answer={
@@ -362,7 +358,7 @@ def ht_57(found: xr.Dataset | None = None) -> Outcome:
         parts={
             "a, when": when.exceeds(1 / 2),
             "a, tenfold": factor.exceeds(tenfold),
-            "b": below(overlap, 0),
+            "b": claims.below(overlap, 0),
             "c": wider.exceeds(many),
         },
         answer={

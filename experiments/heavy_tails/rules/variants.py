@@ -9,7 +9,7 @@ import torch
 import xarray as xr
 
 from experiments.heavy_tails import scaling, shapes, sweep_rules, teacher_student
-from experiments.heavy_tails.rules.overlaps import below, load
+from experiments.heavy_tails.rules.overlaps import load
 from shallow import stats
 from shallow.book import claims
 from shallow.book.claims import Outcome
@@ -85,11 +85,11 @@ def ht_32(found: dict[str, xr.Dataset] | None = None) -> Outcome:
         alpha = found[name].alpha.values
         mean[name] = stats.student(alpha)
         parts[letter] = claims.all_of(
-            below(mean[name], limit), mean[name].exceeds(value - near), below(mean[name], value + near)
+            claims.below(mean[name], limit), mean[name].exceeds(value - near), claims.below(mean[name], value + near)
         )
-    parts["c"] = claims.all_of(*(below(one, limit) for one in mean.values()))
+    parts["c"] = claims.all_of(*(claims.below(one, limit) for one in mean.values()))
     first, cut = (stats.student(found["GD"][name].values) for name in ("first", "cut"))
-    parts["d"] = claims.all_of(first.exceeds(hidden), below(cut, shown))
+    parts["d"] = claims.all_of(first.exceeds(hidden), claims.below(cut, shown))
     gd, adam = (found[name].alpha.values for name in quoted)
     long = sum(int((one["size"] >= 50).sum()) for one in (found["GD"], found["Adam"]))
     return Outcome(
@@ -330,7 +330,7 @@ def ht_64(sweeps: dict[str, xr.Dataset] | None = None, text: dict[str, xr.Datase
     signs = [link.exceeds(0) for link in links.values()]
     same = None if None in signs else signs[0] == signs[1]
     with_, without = useful(one), useful(plain)
-    falls = [below(lower[rate], 0) for rate in BROAD[1:]]
+    falls = [claims.below(lower[rate], 0) for rate in BROAD[1:]]
     enough = True if falls.count(True) >= 2 else None if len(falls) - falls.count(False) >= 2 else False
     heavier = claims.all_of(enough, not any(lower[rate].above(0) for rate in BROAD[1:]))
     untrained = text["with"].test.sel(rate=0, drop=True)
@@ -340,7 +340,7 @@ def ht_64(sweeps: dict[str, xr.Dataset] | None = None, text: dict[str, xr.Datase
             "a": claims.all_of(*widened.values()),
             "b": claims.all_of(*losses.values()),
             "c": more(with_, without),
-            "d": claims.all_of(*(below(lower[rate], 0) for rate in (10.0, 100.0))),
+            "d": claims.all_of(*(claims.below(lower[rate], 0) for rate in (10.0, 100.0))),
             "e": trend.exceeds(follows),
             "f, exponents": heavier,
             "f, relation": same,
@@ -351,7 +351,8 @@ def ht_64(sweeps: dict[str, xr.Dataset] | None = None, text: dict[str, xr.Datase
             "contradicted": "No: normalised weights widen neither the bulk nor the range of good learning rates.",
             "otherwise": "Normalising widens the bulk further at rates of 1 and above; at 0.01 and 0.1 the bulk stays "
             "that of noise."
-            if claims.all_of(*(below(lower[rate], 0) for rate in BROAD[2:])) and widened[0.01] is False is widened[0.1]
+            if claims.all_of(*(claims.below(lower[rate], 0) for rate in BROAD[2:]))
+            and widened[0.01] is False is widened[0.1]
             else "In part: normalising widens the bulk at some of the learning rates of the document.",
         },
         finding=f"bulk widened at {rates(widened, True)} and not at {rates(widened, False)}; test loss good at "
@@ -410,7 +411,10 @@ def ht_65(table: xr.Dataset | None = None, hill: xr.DataArray | None = None) -> 
     spike = {g: stats.student(table.spike_ratio.sel(decay=g).dropna("seed").values) for g in DECAYS}
     kept = {g: change(table.hill_excl.sel(decay=g), table.start.sel(decay=g)) for g in DECAYS}
     apart = claims.any_of(
-        *(claims.all_of(wide(table.sel(decay=g).dropna("seed"), WIDENED), below(spike[g], SPIKE)) for g in DECAYS),
+        *(
+            claims.all_of(wide(table.sel(decay=g).dropna("seed"), WIDENED), claims.below(spike[g], SPIKE))
+            for g in DECAYS
+        ),
         *(claims.all_of(spike[g].exceeds(SPIKE), kept[g].exceeds(-0.05)) for g in DECAYS),
     )
     effects = {
@@ -421,10 +425,10 @@ def ht_65(table: xr.Dataset | None = None, hill: xr.DataArray | None = None) -> 
     shown = {name: stats.student(one.values) for name, one in effects.items()}
     bulk = {g: stats.student(table.hill_excl.sel(decay=g).dropna("seed").values) for g in DECAYS}
     both = all(strong) and not any(one.contains(0) for one in shown.values())
-    within_scatter = apart is None and all(below(one, 0) for one in falls)
+    within_scatter = apart is None and all(claims.below(one, 0) for one in falls)
     return Outcome(
         parts={
-            "a": claims.all_of(*(below(one, 0) for one in falls), apart),
+            "a": claims.all_of(*(claims.below(one, 0) for one in falls), apart),
             "b": both,
         },
         answer={

@@ -28,16 +28,6 @@ load = cache(records.load)
 # Intervals.
 
 
-def below(interval: Interval, value: float) -> bool | None:
-    """Whether a quantity is below a value; None if its interval contains the value."""
-    return claims.opposite(interval.exceeds(value))
-
-
-def within(interval: Interval, low: float, high: float) -> bool | None:
-    """Whether a quantity lies between two values; None if that is open."""
-    return claims.all_of(interval.exceeds(low), below(interval, high))
-
-
 def slope(samples: Mapping[int, np.ndarray], name: str, statistic=np.mean) -> Interval:
     """Slope of the logarithm of a statistic of samples against log of their key, samples resampled for each key."""
     rng, keys = stats.stream("bootstrap", "slope", name), np.log(list(samples))
@@ -84,7 +74,7 @@ def sb_06(samples: Samples | None = None, heavy: Samples | None = None) -> Outco
     rates = {n: printed_rate(n, 2, 4 + 2 * teachers.NOISE) for n in samples}
     over = {n: samples[n].mean() / rates[n] for n in samples}
     grown = ratio(samples[last] / rates[last], samples[first] / rates[first], "SB-06")
-    holds = claims.all_of(within(fall, *SLOPES), below(grown, growth))
+    holds = claims.all_of(claims.within(fall, *SLOPES), claims.below(grown, growth))
     fails_by = claims.any_of(fall.exceeds(fails), bool((np.diff(list(over.values())) > 0).all()))
     return Outcome(
         verdict=holds if holds is not False else False if fails_by else None,
@@ -148,9 +138,9 @@ def sb_07(samples: Mapping[tuple[str, int, int], np.ndarray] | None = None, off:
     steepest, flattest = min(lines.values(), key=_estimate), max(lines.values(), key=_estimate)
     return Outcome(
         parts={
-            "a": claims.all_of(*(below(one, most) for one in plane.values())),
+            "a": claims.all_of(*(claims.below(one, most) for one in plane.values())),
             "b": off <= rounding,
-            "c": claims.all_of(*(below(one, SLOPES[1]) for one in lines.values())),
+            "c": claims.all_of(*(claims.below(one, SLOPES[1]) for one in lines.values())),
         },
         answer={
             "reproduced": "Yes, and more slowly than the bound: the deviation grows about like the root of the "
@@ -213,8 +203,8 @@ def sb_54(
     off = max(moments.values(), key=lambda one: abs(one.estimate - 1))
     return Outcome(
         verdict=claims.all_of(
-            *(within(one, 1 - close, 1 + close) for one in moments.values()),
-            *(below(one, most) for one in over.values()),
+            *(claims.within(one, 1 - close, 1 + close) for one in moments.values()),
+            *(claims.below(one, most) for one in over.values()),
         ),
         answer={
             "reproduced": "Yes: d times the root of log n over n bounds the deviation of a linear teacher, generously "
@@ -268,7 +258,7 @@ def sb_47(found: xr.Dataset | None = None) -> Outcome:
     ratios = [one.estimate for one in signs.values()]
     return Outcome(
         parts={
-            "a": claims.all_of(*(below(one, 2) for one in signs.values())),
+            "a": claims.all_of(*(claims.below(one, 2) for one in signs.values())),
             "b": all(counted),
             "c": bool((found.operator <= 1 + rounding).all() and (found.frobenius <= 1 + rounding).all()),
             "d": claims.all_of(*(under_union_bound(one.scaled.values.ravel(), d, n) for (d, n), one in at.items())),
@@ -302,7 +292,7 @@ def union_level(d: int, n: int, s: float) -> float:
 def under_union_bound(scaled: np.ndarray, d: int, n: int) -> bool | None:
     """Whether the share of samples over the level stays below exp(-s), s = 0.25, 0.5, ..., 4."""
     shares = {s: stats.wilson(scaled >= union_level(d, n, s)) for s in np.arange(0.25, 4.1, 0.25)}
-    return claims.all_of(*(below(share, float(np.exp(-s))) for s, share in shares.items()))
+    return claims.all_of(*(claims.below(share, float(np.exp(-s))) for s, share in shares.items()))
 
 
 def sb_48(found: xr.Dataset | None = None) -> Outcome:
@@ -408,7 +398,7 @@ def dominated(scaled: np.ndarray, above: np.ndarray, n: int, c_1: float, c_2: fl
     """Whether the probability is below the bound at every t of the grid at which the bound says something."""
     bound = c_1 * n**2 * np.exp(-c_2 * GRID / 2) + above.mean()
     shares = [(stats.wilson(scaled.ravel() > t), float(level)) for t, level in zip(GRID, bound) if level < 1]
-    return claims.all_of(*(below(share, level) for share, level in shares))
+    return claims.all_of(*(claims.below(share, level) for share, level in shares))
 
 
 def bend(scaled: np.ndarray, groups: int = 5) -> Interval:
@@ -429,7 +419,7 @@ def sb_50(samples: Mapping[tuple[str, int], tuple[np.ndarray, np.ndarray]] | Non
     level = 0.98
     samples = tails() if samples is None else samples
     over = {noise: exceedance(samples, noise, level) for noise in dict.fromkeys(noise for noise, _ in samples)}
-    kept = [below(share, 1 / n) for noise in LAWS for n, share in over[noise].items()]
+    kept = [claims.below(share, 1 / n) for noise in LAWS for n, share in over[noise].items()]
     falls = [falling(over[noise]) for noise in LAWS]
     last = max(over[LAWS[0]])
     told = {noise: Interval(*(last * v for v in (one[last].estimate, one[last].low, one[last].high)))
@@ -483,7 +473,9 @@ def sb_09(samples: Samples | None = None) -> Outcome:
     samples = {n: one.distance.values for n, one in extremes("linear").items()} if samples is None else samples
     fall = slope(samples, "SB-09", np.median)
     far = {eps: {n: stats.wilson(values > eps) for n, values in samples.items()} for eps in tolerances}
-    holds = claims.all_of(within(fall, *slopes), *(below(shares[max(samples)], rare) for shares in far.values()))
+    holds = claims.all_of(
+        claims.within(fall, *slopes), *(claims.below(shares[max(samples)], rare) for shares in far.values())
+    )
     since = {eps: next((n for n, share in shares.items() if share.below(rare)), None) for eps, shares in far.items()}
     told = " and ".join(f"{eps:g} from n = {n:,} on" if n else f"{eps:g} at no n" for eps, n in since.items())
     return Outcome(

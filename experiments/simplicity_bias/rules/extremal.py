@@ -30,11 +30,6 @@ def load(name: str) -> xr.Dataset:
     return records.load(f"simplicity_bias/{name}")
 
 
-def below(interval: Interval, value: float) -> bool | None:
-    """Whether a quantity is below a value; None if its interval contains the value."""
-    return claims.opposite(interval.exceeds(value))
-
-
 def sb_02(steps: xr.Dataset | None = None) -> Outcome:
     """Section 2.3: one matrix moves all neurons of a pattern; largest relative differences `worst` of steps."""
     exact = 1e-12
@@ -90,7 +85,7 @@ def sb_05(toward: xr.Dataset | None = None, shuffled: xr.Dataset | None = None) 
         last = shown[n][scales[-1]]
         grows = claims.all_of(*(stats.student(rise).exceeds(0) for rise in rises))
         parts[f"n = {n}"] = (
-            "contradicted" if below(last, most) else claims.all_of(last.exceeds(nearly_all) or None, grows)
+            "contradicted" if claims.below(last, most) else claims.all_of(last.exceeds(nearly_all) or None, grows)
         )
         late[n] = stats.student(toward.share.sel(n=n, scale=scales[-1]).isel(exponent=TWICE).values)
     all_most = all(one[scales[-1]].above(most) for one in shown.values())
@@ -206,8 +201,10 @@ def sb_11(numbers: xr.Dataset | None = None, aligned: xr.Dataset | None = None) 
     trends = {str(start): trend(groups.sel(start=start)) for start in groups.start.values}
     ends = {s: [float(groups.sel(start=s, n=n).mean()) for n in (groups.n.min(), groups.n.max())] for s in trends}
     parts = {
-        "vectors": claims.all_of(below(grown, growth), *(below(m, most) for n, m in means.items() if n >= first)),
-        **{f"clusters, {'(8)' if s == 'dominated' else 'Gaussian'}": below(one, 0) for s, one in trends.items()},
+        "vectors": claims.all_of(
+            claims.below(grown, growth), *(claims.below(m, most) for n, m in means.items() if n >= first)
+        ),
+        **{f"clusters, {'(8)' if s == 'dominated' else 'Gaussian'}": claims.below(one, 0) for s, one in trends.items()},
     }
     return Outcome(
         parts=parts,

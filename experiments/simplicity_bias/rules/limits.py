@@ -26,11 +26,6 @@ LEARNT = 1000  # step at which all runs of Figure 1 from n = 1000 on have learnt
 SETTLED = (2000, 5000, 10_000)  # sample sizes clearly above the threshold
 
 
-def below(interval: Interval, value: float) -> bool | None:
-    """Whether a quantity is below a value; None if its interval contains the value."""
-    return claims.opposite(interval.exceeds(value))
-
-
 def typical(values: np.ndarray | xr.DataArray) -> Interval:
     """Geometric mean of positive numbers over draws, with Student's interval of the logarithms."""
     one = stats.student(np.log(np.ravel(values)))
@@ -104,7 +99,7 @@ def sb_01(pairs: Mapping[str, xr.Dataset] | None = None) -> Outcome:
     ratios = {name: (one.stopped / one.driven).transpose("n", "seed") for name, one in pairs.items()}
     found = {name: {int(n): typical(one.sel(n=n)) for n in one.n.values} for name, one in ratios.items()}
     parts = {
-        f"{name}, n = {n}": graded([below(one, markedly)], [one.exceeds(1)])
+        f"{name}, n = {n}": graded([claims.below(one, markedly)], [one.exceeds(1)])
         for name, by_n in found.items() for n, one in by_n.items() if n >= above
     }  # fmt: skip
     least = min(float(one.driven.min()) for one in pairs.values()) / NOISE
@@ -163,7 +158,7 @@ def sb_22(fits: xr.DataArray | None = None, train: xr.DataArray | None = None) -
         parts={
             "Theorem 2": worst <= equal,
             "Figure 1, not interpolated": claims.all_of(*(one.exceeds(above) for one in by_width.values())),
-            "Figure 1, level": claims.all_of(slope.exceeds(-level), below(slope, level)),
+            "Figure 1, level": claims.all_of(slope.exceeds(-level), claims.below(slope, level)),
         },
         answer={
             "reproduced": "Yes: no width interpolates, and wider networks end at the same loss.",
@@ -255,7 +250,7 @@ def sb_26(theirs: xr.Dataset | None = None, ours: xr.Dataset | None = None, late
             "Theorem 2": bool(stays.all()),
             "Figure 1, no interpolation": claims.all_of(*(one.exceeds(interpolated) for one in ends.values())),
             "Figure 1, nothing more": graded(
-                [below(one, nothing) for one in falls.values()], [one.exceeds(nothing) for one in falls.values()]
+                [claims.below(one, nothing) for one in falls.values()], [one.exceeds(nothing) for one in falls.values()]
             ),
         },
         answer={
@@ -310,8 +305,10 @@ def sb_29(theirs: xr.DataArray | None = None, ours: xr.DataArray | None = None) 
     shown = sorted({min(by_n), worst, 2000, *top, max(by_n)} & set(by_n))
     return Outcome(
         parts={
-            "Theorem 2": graded([below(theorem, little)], [theorem.exceeds(too_much)]),
-            "Figure 1, above": graded([below(one, little) for one in tops], [one.exceeds(too_much) for one in tops]),
+            "Theorem 2": graded([claims.below(theorem, little)], [theorem.exceeds(too_much)]),
+            "Figure 1, above": graded(
+                [claims.below(one, little) for one in tops], [one.exceeds(too_much) for one in tops]
+            ),
             "Figure 1, below": claims.all_of(*(one.exceeds(much) for one in bottoms)),
         },
         answer={

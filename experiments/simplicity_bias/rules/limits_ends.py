@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from experiments.simplicity_bias import clusters, transition
-from experiments.simplicity_bias.rules.limits import LEARNT, SETTLED, below, graded, mean, told, typical
+from experiments.simplicity_bias.rules.limits import LEARNT, SETTLED, graded, mean, told, typical
 from shallow import stats
 from shallow.book import claims, records
 from shallow.book.claims import Outcome
@@ -38,9 +38,9 @@ def sb_32(ends: xr.Dataset | None = None) -> Outcome:
     by_n = {int(n): {name: mean(ends[name].sel(n=n)) for name in ("train", "test", "outside")} for n in ends.n.values}
     letters = {
         n: {
-            "a": claims.all_of(one["train"].exceeds(most), below(one["train"], 1)),
-            "b": below(one["test"], comparable),
-            "c": below(one["outside"], few),
+            "a": claims.all_of(one["train"].exceeds(most), claims.below(one["train"], 1)),
+            "b": claims.below(one["test"], comparable),
+            "c": claims.below(one["outside"], few),
         }
         for n, one in by_n.items()
     }
@@ -123,10 +123,10 @@ def sb_13(runs: xr.Dataset | None = None, others: xr.Dataset | None = None) -> O
     return Outcome(
         parts={
             "mostly preserved": graded(
-                [one.exceeds(all_kept) for one in kept.values()], [below(one, mostly) for one in kept.values()]
+                [one.exceeds(all_kept) for one in kept.values()], [claims.below(one, mostly) for one in kept.values()]
             ),
             "very small number": graded(
-                [below(one, few) for one in growth.values()], [one.exceeds(many) for one in growth.values()]
+                [claims.below(one, few) for one in growth.values()], [one.exceeds(many) for one in growth.values()]
             ),
         },
         answer={

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from experiments.simplicity_bias import transition
-from experiments.simplicity_bias.rules.limits import below, graded, mean, typical
+from experiments.simplicity_bias.rules.limits import graded, mean, typical
 from shallow.book import claims, records
 from shallow.book.claims import Outcome
 from shallow.data.teachers import NOISE
@@ -34,7 +34,7 @@ def sb_42(paths: xr.DataArray | None = None) -> Outcome:
     shares = {name: mean(left.sel(n=list(sizes))) for name, sizes in GROUPS.items()}
     parts = {"settles above zero": claims.verdict(still <= rest and bool((end / NOISE > positive).all()))}
     for name, one in shares.items():
-        parts[f"stays near, n = {name}"] = graded([one.exceeds(near)], [below(one, near)])
+        parts[f"stays near, n = {name}"] = graded([one.exceeds(near)], [claims.below(one, near)])
     far = parts["settles above zero"] == parts[f"stays near, n = {list(GROUPS)[-1]}"] == "reproduced"
     theirs = far and set(parts.values()) != {"reproduced"}
     return Outcome(
@@ -75,16 +75,16 @@ def sb_43(runs: xr.Dataset | None = None) -> Outcome:
 
     def at_rest(by_n: dict) -> str:
         intervals = by_n.values()
-        return graded([below(one, unchanged) for one in intervals], [one.exceeds(moved) for one in intervals])
+        return graded([claims.below(one, unchanged) for one in intervals], [one.exceeds(moved) for one in intervals])
 
     shown = {name: ", ".join(f"{one:.3f} (n = {n})" for n, one in by_n.items()) for name, by_n in falls.items()}
     time = float((runs.full_rate * runs.full[-1]).min())
     return Outcome(
         parts={
-            "a": claims.all_of(*(below(typical(left.sel(n=n)), small) for n in left.n.values)),
+            "a": claims.all_of(*(claims.below(typical(left.sel(n=n)), small) for n in left.n.values)),
             "b": at_rest(falls["b"]),
             "c": graded(
-                [below(one, stable) for one in curved.values()], [one.exceeds(stable) for one in curved.values()]
+                [claims.below(one, stable) for one in curved.values()], [one.exceeds(stable) for one in curved.values()]
             ),
             "d": at_rest(falls["d"]),
         },
@@ -111,7 +111,7 @@ def sb_44(paths: xr.DataArray | None = None) -> Outcome:
     share = mean((first - early) / (first - last))
     each = np.ravel((first - early) / (first - last))
     return Outcome(
-        verdict=graded([share.exceeds(most)], [below(share, little)]),
+        verdict=graded([share.exceeds(most)], [claims.below(share, little)]),
         answer={
             "reproduced": "Yes: the first quarter of the schedule brings most of the drop, and then the loss rests.",
             "contradicted": "No: the loss falls as much later.",

@@ -30,16 +30,6 @@ def recorded(name: str) -> xr.Dataset:
     return records.load(f"simplicity_bias/phases_{name}")
 
 
-def below(interval: Interval, value: float) -> bool | None:
-    """Whether a quantity is below a value; None if its interval contains the value."""
-    return claims.opposite(interval.exceeds(value))
-
-
-def within(interval: Interval, low: float, high: float) -> bool | None:
-    """Whether a quantity lies between two values; None if its interval contains one of them."""
-    return claims.all_of(interval.exceeds(low), below(interval, high))
-
-
 def share(flags: xr.DataArray) -> Interval:
     """Share of true flags by Wilson's interval, of the law of the inputs (`whiten`) with the smaller one."""
     laws = [stats.wilson(flags.sel(whiten=law).values.astype(bool).ravel()) for law in flags.whiten.values]
@@ -155,7 +145,7 @@ def sb_52(drift: xr.Dataset | None = None, one_step: float | None = None) -> Out
     one_step = one_step_error() if one_step is None else one_step
     logs = np.log(drift.drift.transpose("step", "seed").values)
     slope, flips = stats.student(np.polyfit(np.log(drift.step.values), logs, 1)[0]), int(drift.flips.sum())
-    holds = claims.all_of(within(slope, low, high) or None, flips == 0 or None, one_step <= identity or None)
+    holds = claims.all_of(claims.within(slope, low, high) or None, flips == 0 or None, one_step <= identity or None)
     return Outcome(
         verdict="contradicted" if not slope.exceeds(0) and slope.high < low else holds,
         answer={
@@ -218,9 +208,9 @@ def sb_57(grown: xr.Dataset | None = None) -> Outcome:
     inside = share(grown.inside.where(grown.scale <= small * 1.001, True).all("scale"))
     at_large = share(grown.inside.isel(scale=-1))
     linear = bool(determined.min() >= fit)
-    refused = not linear or below(inside, TYPICAL)
+    refused = not linear or claims.below(inside, TYPICAL)
     holds = claims.all_of(
-        *(one or None for one in (within(slope, low, high), gathers.exceeds(least), inside.exceeds(OFTEN)))
+        *(one or None for one in (claims.within(slope, low, high), gathers.exceeds(least), inside.exceeds(OFTEN)))
     )
     return Outcome(
         verdict="contradicted" if refused else holds,
@@ -251,7 +241,7 @@ def sb_58(grown: xr.Dataset | None = None) -> Outcome:
         "c": share(changes <= change),
         "d": share(grown.inside.all("scale")),
     }
-    refused = any(below(shares[name], OFTEN) for name in "bd")
+    refused = any(claims.below(shares[name], OFTEN) for name in "bd")
     return Outcome(
         verdict="contradicted" if refused else claims.all_of(*(one.exceeds(OFTEN) or None for one in shares.values())),
         answer={

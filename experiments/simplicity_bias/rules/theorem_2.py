@@ -31,16 +31,6 @@ def recorded(name: str) -> xr.Dataset:
     return records.load(f"simplicity_bias/{name}")
 
 
-def below(interval: Interval, value: float) -> bool | None:
-    """Whether a quantity is below a value; None if its interval contains the value."""
-    return claims.opposite(interval.exceeds(value))
-
-
-def within(interval: Interval, low: float, high: float) -> bool | None:
-    """Whether a quantity lies between two values; None if its interval contains one of them and does not pass both."""
-    return claims.all_of(interval.exceeds(low), below(interval, high))
-
-
 def share(flags: xr.DataArray | np.ndarray) -> Interval:
     """Share of true flags with Wilson's interval."""
     return stats.wilson(np.asarray(flags, dtype=bool).ravel())
@@ -112,7 +102,7 @@ def sb_55(plane: xr.Dataset | None = None, space: xr.Dataset | None = None) -> O
         for law, white in LAWS.items()
     }
     likely = {
-        law: True if one.exceeds(nearly_all) else "contradicted" if below(one, too_few) else None
+        law: True if one.exceeds(nearly_all) else "contradicted" if claims.below(one, too_few) else None
         for law, one in shares.items()
     }
     lowest = {n: float(early.two.sel(n=n).mean("draw").min()) for n in early.n.values}
@@ -158,8 +148,8 @@ def sb_59(found: xr.Dataset | None = None, high: xr.Dataset | None = None) -> Ou
     steep = [one.estimate for one in in_n.values()]
     return Outcome(
         parts={
-            "in n": claims.all_of(*(within(one, -0.5 - bracket, -0.5 + bracket) for one in in_n.values())),
-            "in d": within(many, 0.5 - bracket, 0.5 + bracket),
+            "in n": claims.all_of(*(claims.within(one, -0.5 - bracket, -0.5 + bracket) for one in in_n.values())),
+            "in d": claims.within(many, 0.5 - bracket, 0.5 + bracket),
             "conditioning": worst.exceeds(often),
         },
         answer={
@@ -231,7 +221,7 @@ def sb_18(runs: xr.Dataset | None = None) -> Outcome:
         return share(one.failed.values[one.both.values])
 
     at = {n: {m: failing(m, n) for m in runs.m.values} for n in (n_first, n_last)}
-    fewer = [below(at[n_last][m], at[n_first][m].low) for m in runs.m.values]
+    fewer = [claims.below(at[n_last][m], at[n_first][m].low) for m in runs.m.values]
     lone = runs.failed.values[~runs.both.values]
     widths = {m: runs.sel(m=m, n=n_last).failed for m in narrow}
     off = {
@@ -243,7 +233,7 @@ def sb_18(runs: xr.Dataset | None = None) -> Outcome:
     total = runs.sel(n=n_last)
     return Outcome(
         parts={
-            "data": claims.all_of(below(largest, rare), *fewer),
+            "data": claims.all_of(claims.below(largest, rare), *fewer),
             "signs": bool(lone.all()) and max(off.values()) <= errors,
         },
         answer={
@@ -277,7 +267,7 @@ def admissible(succeeded: xr.DataArray, tried: xr.DataArray, enough: float = 0.9
     low, high = 0.0, np.inf
     for scale in succeeded.scale.values[(tried > 0).values]:
         found = stats.wilson(int(succeeded.sel(scale=scale)), int(tried.sel(scale=scale)))
-        if below(found, enough):
+        if claims.below(found, enough):
             high = float(scale)
             break
         if found.exceeds(enough) and high == np.inf and low == previous(succeeded.scale.values, tried, scale):
@@ -378,9 +368,9 @@ def sb_20(small: xr.Dataset | None = None, large: xr.Dataset | None = None) -> O
     grows = {law: exponent(small.succeeded.sel(whiten=white), law) for law, white in LAWS.items()}
     pull = exponent(large.pulls.sel(whiten=True), "pulls")
     agree, missed = share(small.fits == small.succeeded), int((small.succeeded & ~small.fits).sum())
-    sufficient = claims.all_of(*(below(one, consistent) for one in grows.values()))
+    sufficient = claims.all_of(*(claims.below(one, consistent) for one in grows.values()))
     tight = claims.all_of(*(one.exceeds(sharp) for one in grows.values()))
-    loose = claims.all_of(*(below(one, flat) for one in grows.values()))
+    loose = claims.all_of(*(claims.below(one, flat) for one in grows.values()))
     word = "sharp" if tight else "not sharp" if loose else "undecided"
     return Outcome(
         verdict="answered",
@@ -432,7 +422,7 @@ def sb_21(ends: xr.Dataset | None = None) -> Outcome:
         for law, white in LAWS.items()
     }
     grows = claims.all_of(*(one.exceeds(0) for one in falls.values()))
-    holds = claims.all_of(*(within(one, low, high) for one in falls.values()))
+    holds = claims.all_of(*(claims.within(one, low, high) for one in falls.values()))
     last = ends.sel(n=ends.n.max())
     return Outcome(
         verdict="contradicted" if grows else True if holds else None if holds is None else "partly",
@@ -472,7 +462,7 @@ def sb_27(runs: xr.Dataset | None = None, figure_1: xr.Dataset | None = None) ->
     seen = figure_1.decayed_excess.sel(n=figure_1.n[figure_1.n >= above])
     each = np.polyfit(np.log(seen.n.values), np.log(seen.transpose("n", "seed").values), 1)[0]
     steep = claims.any_of(*(one.exceeds(slow) for one in in_n.values()))
-    holds = claims.all_of(*(within(one, *in_n_range) for one in in_n.values()), within(in_d, *in_d_range))
+    holds = claims.all_of(*(claims.within(one, *in_n_range) for one in in_n.values()), claims.within(in_d, *in_d_range))
     return Outcome(
         verdict="contradicted" if steep else True if holds else None if holds is None else "partly",
         answer={
@@ -521,7 +511,7 @@ def sb_39(table: xr.DataArray | None = None, noise: float = teachers.NOISE) -> O
         for d in table.d.values
     }  # fmt: skip
     first = int(table["size"].min())
-    small = [below(each, coincide) for (d, _), each in losses.items() if d in document]
+    small = [claims.below(each, coincide) for (d, _), each in losses.items() if d in document]
     far = claims.any_of(*(losses[d, last].exceeds(apart) for d in document))
     at_first = {d: losses[d, first] for d, size in losses if size == first}
     holds = claims.all_of(*small)

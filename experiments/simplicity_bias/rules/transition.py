@@ -92,16 +92,6 @@ def draws(final: xr.Dataset) -> str:
 # Intervals over draws.
 
 
-def below(interval: Interval, value: float) -> bool | None:
-    """Whether a quantity is below a value; None if its interval contains the value."""
-    return claims.opposite(interval.exceeds(value))
-
-
-def within(interval: Interval, low: float, high: float) -> bool | None:
-    """Whether a quantity lies between two values; None if its interval contains one of them."""
-    return claims.all_of(interval.exceeds(low), below(interval, high))
-
-
 def mean(values: np.ndarray) -> Interval:
     """Mean over the draws with Student's interval, which is the whole line for fewer than two draws."""
     values = np.ravel(values).astype(float)
@@ -153,9 +143,9 @@ def shape(final: xr.Dataset, least_train: float, most_test: float) -> dict[str, 
     few, many = final.isel(n=0), final.isel(n=-1)
     test = geometric(few.train / NOISE), geometric(above_ols(few)), geometric(above_ols(many))
     return {
-        "a": claims.all_of(below(test[0], INTERPOLATES), test[1].exceeds(WORSE)),
-        "b": claims.all_of(mean(many.train / many.ols).exceeds(least_train), below(test[2], most_test)),
-        "c": below(largest_fall(final, final.ols), FALL),
+        "a": claims.all_of(claims.below(test[0], INTERPOLATES), test[1].exceeds(WORSE)),
+        "b": claims.all_of(mean(many.train / many.ols).exceeds(least_train), claims.below(test[2], most_test)),
+        "c": claims.below(largest_fall(final, final.ols), FALL),
     }
 
 
@@ -227,7 +217,7 @@ def tempering(excess: xr.DataArray) -> str:
     if slope.below(-0.8) or slope.above(0.8):
         return "contradicted"
     inside = bool(excess.min() >= NOISE / 2) and bool(excess.max() <= 20 * NOISE)
-    holds = within(slope, -0.5, 0.5)
+    holds = claims.within(slope, -0.5, 0.5)
     return "undecided" if holds is None else "reproduced" if holds and inside else "partly"
 
 
@@ -467,9 +457,9 @@ def sb_45(final: xr.Dataset | None = None) -> Outcome:
     fall = largest_fall(final, NOISE)
     return Outcome(
         parts={
-            "a": claims.all_of(below(train, INTERPOLATES), test.exceeds(WORSE)),
-            "b": claims.all_of(late_train.exceeds(0.8), below(late_test, 1.25)),
-            "c": below(fall, FALL),
+            "a": claims.all_of(claims.below(train, INTERPOLATES), test.exceeds(WORSE)),
+            "b": claims.all_of(late_train.exceeds(0.8), claims.below(late_test, 1.25)),
+            "c": claims.below(fall, FALL),
         },
         answer={
             "reproduced": "Yes: three teachers of five ReLU units give the picture of the linear one.",
@@ -502,11 +492,11 @@ def sb_46(linear: xr.Dataset | None = None, relu: xr.Dataset | None = None) -> O
     linear, relu = shared(linear, relu)
     lost = quotient(per_draw(relu).interpolation.values, per_draw(linear).interpolation.values)
     late = {level: quotient(both_close(relu, level), both_close(linear, level)) for level in levels}
-    early = [below(ratio, 1.2) for ratio in late.values()]
+    early = [claims.below(ratio, 1.2) for ratio in late.values()]
     slower = [ratio.exceeds(2) for ratio in late.values()]
     return Outcome(
         parts={
-            "lost at the same n": within(lost, 0.5, 2),
+            "lost at the same n": claims.within(lost, 0.5, 2),
             "close to the noise much later": "contradicted" if all(early) else claims.all_of(*slower)
             if claims.all_of(*slower) is not False else "partly" if any(slower) else "undecided" if None in early
             else "partly",

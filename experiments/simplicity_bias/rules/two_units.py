@@ -24,11 +24,6 @@ ONE = 1e-4  # angle within a group below which its neurons have turned to one di
 load = cache(records.load)
 
 
-def below(interval: Interval, value: float) -> bool | None:
-    """Whether a quantity is below a value; None if its interval contains the value."""
-    return claims.opposite(interval.exceeds(value))
-
-
 def stays(runs: xr.Dataset) -> xr.DataArray:
     """Whether both groups are tight when the rate has decayed."""
     return (runs.radius.sel(time="end") <= TIGHT).all("sign")
@@ -107,10 +102,10 @@ def sb_30(angles: xr.Dataset | None = None) -> Outcome:
     exactly = [stats.wilson((kept.number.sel(n=n) == 2).values) for n in kept.n.values if n >= large]
     holds = claims.all_of(
         claims.any_of(*(share.exceeds(some) for share in more.values())),
-        claims.all_of(fall.exceeds(slopes[0]), below(fall, slopes[1])),
+        claims.all_of(fall.exceeds(slopes[0]), claims.below(fall, slopes[1])),
         *(share.exceeds(two) for share in exactly),
     )
-    fails = claims.opposite(below(fall, 0))
+    fails = claims.opposite(claims.below(fall, 0))
     least, last = min(exactly, key=lambda share: share.low), max(more)
     return Outcome(
         verdict=True if holds else False if fails else "undecided" if None in (holds, fails) else "partly",
@@ -140,7 +135,7 @@ def sb_31(runs: xr.Dataset | None = None) -> Outcome:
         stats.student((left.sel(n=n).isel(deviation=i) - left.sel(n=n).isel(deviation=i + 1)).values).exceeds(0)
         for n in left.n.values for i in range(left.sizes["deviation"] - 1)
     ]  # fmt: skip
-    rare = claims.all_of(*(below(share, few) for share in at_least.values()), *drops)
+    rare = claims.all_of(*(claims.below(share, few) for share in at_least.values()), *drops)
     many_left = claims.any_of(*(share.exceeds(many) for share in at_least.values()))
     largest = max(at_least)
     by_scale = ", ".join(

@@ -29,11 +29,6 @@ def load(name: str) -> xr.Dataset:
     return records.load(f"simplicity_bias/{name}")
 
 
-def below(interval: Interval, value: float) -> bool | None:
-    """Whether a quantity is below a value; None if its interval contains the value."""
-    return claims.opposite(interval.exceeds(value))
-
-
 @functools.cache
 def early_counts() -> xr.DataArray:
     """Clusters at the end of early alignment, over d, ratio and seed; NaN where a draw was not made."""
@@ -101,7 +96,7 @@ def sb_15(ended: xr.Dataset | None = None) -> Outcome:
     ended = final_runs() if ended is None else ended
     found = {int(kappa): exponent(ended, kappa) for kappa in (1, 2)}
     width = {int(kappa): exponent(ended, kappa, "effective_width") for kappa in (1, 2)}
-    holds = claims.all_of(*(claims.all_of(e.exceeds(low), below(e, high)) for e in found.values()))
+    holds = claims.all_of(*(claims.all_of(e.exceeds(low), claims.below(e, high)) for e in found.values()))
     refused = any(e.below(none) for e in found.values())
     over = ended.number / (ended.kappa * ended.d)
     per_point = {k: ", ".join(f"{float(v):.2f}" for v in over.sel(kappa=k).median("seed").dropna("d")) for k in found}
@@ -157,7 +152,7 @@ def kind(trend: Interval) -> str:
 
 def keeps(trends: Mapping[float, Interval]) -> bool | None:
     """Whether gaps close at all times."""
-    return claims.all_of(*(below(trend, CLOSING) for trend in trends.values()))
+    return claims.all_of(*(claims.below(trend, CLOSING) for trend in trends.values()))
 
 
 def loses(trends: Mapping[float, Interval]) -> bool | None:

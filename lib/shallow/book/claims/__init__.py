@@ -10,12 +10,12 @@ LedgerMismatch, so that prose, cell and ledger cannot disagree; a reader who cha
 """
 
 from shallow.book.claims.ledger import Ledger, LedgerMismatch, decide, differences, lettered
-from shallow.book.claims.outcome import Outcome, all_of, any_of, combine, opposite, verdict
+from shallow.book.claims.outcome import Outcome, all_of, any_of, below, combine, opposite, verdict, within
 from shallow.book.claims.pages import counts_table, found, overview, table
 from shallow.book.claims.rows import RANKS, VERDICTS, Document, LedgerError, Row, documents, everything
 
 __all__ = [
     "RANKS", "VERDICTS", "Document", "Ledger", "LedgerError", "LedgerMismatch", "Outcome", "Row", "all_of", "any_of",
-    "combine", "counts_table", "decide", "differences", "documents", "everything", "found", "lettered", "opposite",
-    "overview", "table", "verdict",
+    "below", "combine", "counts_table", "decide", "differences", "documents", "everything", "found", "lettered",
+    "opposite", "overview", "table", "verdict", "within",
 ]  # fmt: skip

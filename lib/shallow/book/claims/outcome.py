@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from shallow.book.claims.rows import check_parts, check_reading, one_sentence, short
+from shallow.stats import Interval
 
 
 @dataclass(frozen=True)
@@ -84,3 +85,13 @@ def any_of(*conditions: bool | None) -> bool | None:
 def opposite(condition: bool | None) -> bool | None:
     """Whether a condition fails: None if it is open."""
     return None if condition is None else not condition
+
+
+def below(interval: Interval, value: float) -> bool | None:
+    """Whether a quantity is below a value: None if its interval contains the value."""
+    return opposite(interval.exceeds(value))
+
+
+def within(interval: Interval, low: float, high: float) -> bool | None:
+    """Whether a quantity lies between two values: None if its interval leaves that open."""
+    return all_of(interval.exceeds(low), below(interval, high))
