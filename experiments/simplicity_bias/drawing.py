@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
@@ -28,6 +30,23 @@ def against_size(ax: Axes, ends: xr.Dataset) -> None:
     ax.axhline(NOISE, color="k", ls="--", lw=0.8)
     ax.set(xscale="log", yscale="log", xlabel="samples $n$", ylabel="mean square")
     ax.set_yticks(np.logspace(-12, 0, 5))
+
+
+def cut_group(axes: Sequence[Axes]) -> None:
+    """A sketch on two axes: a group of neurons beside the hyperplane of a sample, and cut by it."""
+    degrees = np.linspace(-14, 14, 8)
+    for ax, hyperplane, title in zip(axes, (24, 0), ("beside the group", "through the group"), strict=True):
+        for angle in np.radians(degrees):
+            tip = np.cos(angle), np.sin(angle)
+            felt = hyperplane == 0 and angle > 0
+            ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "->", "color": "#D55E00" if felt else "#0072B2"})
+            if felt:
+                ax.annotate("", (tip[0] - 0.03, tip[1] + 0.09), tip, arrowprops={"arrowstyle": "->", "color": "0.3", "lw": 0.8})
+        line = np.radians(hyperplane)
+        ax.plot([0, 1.15 * np.cos(line)], [0, 1.15 * np.sin(line)], "k--", lw=1)
+        ax.set(xlim=(0, 1.2), ylim=(-0.28, 0.5), aspect="equal", title=title)
+        ax.title.set_fontsize("medium")
+        ax.set_axis_off()
 
 
 def first_preset() -> Figure:
