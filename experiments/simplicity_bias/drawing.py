@@ -41,7 +41,8 @@ def cut_group(axes: Sequence[Axes]) -> None:
             felt = hyperplane == 0 and angle > 0
             ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "->", "color": "#D55E00" if felt else "#0072B2"})
             if felt:
-                ax.annotate("", (tip[0] - 0.03, tip[1] + 0.09), tip, arrowprops={"arrowstyle": "->", "color": "0.3", "lw": 0.8})
+                pushed = tip[0] - 0.03, tip[1] + 0.09
+                ax.annotate("", pushed, tip, arrowprops={"arrowstyle": "->", "color": "0.3", "lw": 0.8})
         line = np.radians(hyperplane)
         ax.plot([0, 1.15 * np.cos(line)], [0, 1.15 * np.sin(line)], "k--", lw=1)
         ax.set(xlim=(0, 1.2), ylim=(-0.28, 0.5), aspect="equal", title=title)
