@@ -155,4 +155,11 @@ RECORDS: dict[str, Recipe] = {
         "Two further draws with Adam and with GeLU at the smallest and the largest size",
         shortened={"steps": 1000},
     ),
+    "variants_more": Recipe(
+        adam_and_gelu.variant,
+        {"kind": list(adam_and_gelu.VARIANTS), "n": [100, 10_000], "seed": [3, 4, 5]},
+        {},
+        "Three more, since three draws left intervals that decide nothing",
+        shortened={"steps": 1000},
+    ),
 }

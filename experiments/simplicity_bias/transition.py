@@ -288,15 +288,11 @@ def exponent(d: np.ndarray, n: np.ndarray) -> float:
 
 #: Sample sizes of Figure 1 (the document's are lost), and the narrow network's further ones.
 SIZES = [100, 200, 350, 500, 750, 1000, 1250, 1500, 2000, 3000, 5000, 10_000]
-#: Sample sizes over d^3 for the law of the threshold, by dimension.
-CUBIC = {3: [0.625, 1.25, 2.5, 5, 10, 20, 40], 10: [2.5, 5, 10, 20, 40]}
+#: Sample sizes in three dimensions.
+SIZES_3 = [17, 34, 68, 135, 270, 540, 1080]
 SEEDS = [0, 1, 2]
 #: A cell is verified by the first thousand steps of the same run, in a second at most.
 SHORT = {"steps": 1000, "anatomy": False, "decayed": 0, "keep": False}
-
-
-def _cubes(d: int) -> list[int]:
-    return [round(factor * d**3) for factor in CUBIC[d]]
 
 
 RECORDS: dict[str, Recipe] = {
@@ -314,27 +310,13 @@ RECORDS: dict[str, Recipe] = {
         "Figures 1 and 2 with 1008 neurons: 8 million steps, then 2 million with a decaying rate",
         shortened=SHORT,
     ),
-    "figure_3_narrow": Recipe(
+    "dimension_3": Recipe(
         run,
-        {
-            "teacher": [f"relu {draw}" for draw in range(3)],
-            "n": [100, 500, 1000, 2000, 5000, 15_000, 50_000],
-            "seed": [0],
-        },
-        {"width": NARROW},
-        "Figure 3 with 1008 neurons: three draws of a 5-ReLU teacher",
+        {"n": SIZES_3, "seed": SEEDS},
+        {"d": 3},
+        "The threshold in dimension 3",
         shortened=SHORT,
     ),
-    **{
-        f"dimension_{d}": Recipe(
-            run,
-            {"n": _cubes(d), "seed": seeds},
-            {"d": d},
-            f"The threshold in dimension {d}",
-            shortened=SHORT,
-        )
-        for d, seeds in ((3, SEEDS), (10, [0]))
-    },
     "scales": Recipe(
         run,
         {
