@@ -102,9 +102,9 @@ RECORDS: dict[str, Recipe] = {
     ),
     "figure_1_between": Recipe(
         run_and_decay,
-        {"n": [500, 1000], "seed": transition.SEEDS},
+        {"n": [500], "seed": transition.SEEDS},
         WIDE,
-        "The same at further sizes",
+        "The same at the end of interpolation",
         shortened=SHORT,
     ),
     "dimension_10_decayed": Recipe(

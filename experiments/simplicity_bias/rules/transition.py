@@ -228,7 +228,7 @@ def slope_in_n(excess: xr.DataArray) -> Interval:
 @cache
 def interpolating() -> dict[str, xr.DataArray]:
     """Excess risks (n, seed) of the runs that interpolate, NaN for the others."""
-    whole = {NARROW: end(records.load("simplicity_bias/figure_1_narrow")), WIDE: figure_1()[WIDE]}
+    whole = {NARROW: end(recorded("figure_1_narrow")[0]), WIDE: end(recorded("figure_1")[0])}
     found = {
         name: run.excess.where(run.train < INTERPOLATES * NOISE).dropna("n", how="all") for name, run in whole.items()
     }
