@@ -46,7 +46,7 @@ class Interval:
 
     def exceeds(self, value: float) -> bool | None:
         """Whether the quantity exceeds value: None if the interval contains value, and does not say."""
-        return None if self.contains(value) else self.low > value
+        return None if self.contains(value) else bool(self.low > value)
 
     def above(self, value: float) -> bool:
         """Whether the whole interval lies above value."""

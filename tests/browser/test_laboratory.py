@@ -74,6 +74,7 @@ def test_run_pause_step_rewind_and_new_start(page, write):
     press(page, "Run")
     page.wait_for_function('document.querySelector(".lab-counter").textContent !== "epoch 0 of 20,000"')
     press(page, "Pause")
+    page.wait_for_timeout(400)  # the record under way is still drawn
     stopped = epoch(page)
     page.wait_for_timeout(400)
     assert 0 < epoch(page) == stopped < 10_000 and status(page).startswith(f"Epoch {stopped:,}:")
