@@ -123,7 +123,10 @@ def _recipe(cell, axes: dict, fixed: dict, about: str, replicates: str = "run") 
 
 RECORDS: dict[str, Recipe] = {
     "orthants": _recipe(
-        author, {"depth": list(AUTHORS), "run": TWENTY}, {}, "Tables 1 and 2, Figure 2: the document's networks"
+        author,
+        {"depth": list(AUTHORS), "run": TWENTY},
+        {"keep": True},
+        "Tables 1 and 2, Figure 2: the document's networks, with their weights",
     ),
     **{
         f"orthant_widths_{depth}": _recipe(
