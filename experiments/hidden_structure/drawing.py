@@ -1,0 +1,3 @@
+"""What the pages on symmetry and hidden directions draw several times."""
+
+from __future__ import annotations
