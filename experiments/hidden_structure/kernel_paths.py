@@ -152,10 +152,13 @@ def machine(
     fitted: np.ndarray,
     splits: Sequence[selection.Split],
     penalties: Sequence[float],
+    *,
+    kept: int = 0,
 ) -> tuple[xr.Dataset, np.ndarray]:
     r"""The kernel machine of a network with absolute error and free intercept, and its test predictions (n_test,).
 
-    C is the one of the smallest mean square over the `splits` of the first points.
+    C is the one of the smallest mean square over the `splits` of the first points.  On request the predictions at the
+    first `kept` points of the fit follow those of the test.
 
     Returns:
         `ntk_*` (part, range): :func:`fits` on the points of the fit and of the test; `ntk_deviation`: the deviation
@@ -178,7 +181,7 @@ def machine(
         ntk_cv=path.errors.mean(axis=1).min(),
         ntk_gap=machine.convergence.gap,
     )
-    return found, prediction[test]
+    return found, prediction[np.concatenate([test, fitted[:kept]])]
 
 
 def absolute(kernel: np.ndarray, y: np.ndarray, C: float) -> machines.Machine:

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 
 from experiments.hidden_structure import (
+    linear_machines,
     orthant_machines,
     orthant_scores,
+    orthants,
     polynomial_machines,
     shells,
     tangent_identity,
 )
 from shallow.kernels import layered
 
-SMALL = {"points": 1, "epochs": 1}
 POLYNOMIAL = {"size": 2000, "points": 200, "tuning": 40, "penalties": (0.1, 1.0), "gammas": (1.0, "scale"), "epochs": 1}
 
 
@@ -40,9 +41,33 @@ def test_scores_tell_the_folded_radius_from_a_half_space():
     assert half.empty == half.others == half.worst == 0.5 and half.ones in (0, 1)
 
 
+def test_machines_of_several_limits_share_a_kernel_and_nothing_else():
+    """Their values are those of each alone, block by block."""
+    few = orthant_scores.subset(shells.draw(0).train, 1)
+    kernel = orthant_machines.tangent_kernel(orthants.untrained(0, 1, 16), "probability")
+    reduced, y = linear_machines.reduced(kernel(few.x), 1e-9), orthant_scores.labels(few)
+    ended = linear_machines.coordinate_descent(reduced, y, 10.0, np.random.default_rng(0), passes=(2, 50))
+    pivots, blocks = few.x[reduced.pivots], (few.x[:20], few.x[20:])
+    for machine, values in zip(ended, orthant_machines._together(kernel, pivots, ended), strict=True):
+        for x in blocks:
+            assert values(x) == pytest.approx(machine.values(kernel(x, pivots)), rel=1e-8)
+    assert not np.allclose(ended[0].coefficients, ended[1].coefficients)
+
+
+def test_the_first_epochs_of_a_network_are_those_of_its_whole_training():
+    """So that what is trained afresh for an early kernel is the stored network on its way."""
+    task, (width, rate, decay) = shells.draw(0), orthants.document(2)
+    early = orthant_machines._early(task, 0, 2, 1)
+    longer = orthants.trained(task, 0, 2, width, rate=rate, decay=decay, epochs=1, validation_batch=orthants.BATCH)[
+        1
+    ].last
+    assert np.array_equal(early.parameters, longer.parameters)
+    assert np.array_equal(orthant_machines._early(task, 0, 2, 0).parameters, orthants.untrained(0, 2, width).parameters)
+
+
 def test_scalings_are_those_of_features():
     """On explicit gradients; the logit's and the probability's points have one direction."""
-    network = orthant_machines._network(0, 1, 1)[1]
+    network = orthants.untrained(0, 1, 128)
     x = shells.draw(0).train.x[:30]
     J = layered.jacobian(*network.network(0), x)
     rows = J / np.linalg.norm(J, axis=1, keepdims=True)

@@ -1,0 +1,3 @@
+"""What the pages on localised receptive fields draw several times."""
+
+from __future__ import annotations
