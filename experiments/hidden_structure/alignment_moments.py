@@ -1,8 +1,8 @@
 r"""Alignment at the document's moments, on all of its points; how far a run can be repeated; a target without signal.
 
 Three cells on the networks of :mod:`experiments.hidden_structure.polynomials` that stop as the author's program does:
-the tangent kernel of a network at chosen epochs, with its machine on all training points; a run whose start is moved by
-one unit in the last place; and degree 5 whose sign tells nothing of v.
+the tangent kernel of a network at chosen epochs, with its machine on all training points; a run from weights
+that are changed in the last place; and degree 5 whose sign tells nothing of v.
 Source: Balakrishnan, "An empirical analysis of feature learning in ReLU networks", Section 5.2 and Appendix B.
 """
 
@@ -102,18 +102,18 @@ def moments(
 
 @releases_gil
 def perturbed(run: int, degree: int, copy: int, *, size: int = hidden_index.SIZE, **schedule) -> xr.Dataset:
-    """The author's network with one initial weight moved by one unit in the last place; copy 0 as it is.
+    """The author's network with every initial weight moved by one unit in the last place; copy 0 as it is.
 
-    Copy k moves the first weight of hidden unit k - 1 to the next number of single precision.  `schedule` and the
-    result are of :func:`experiments.hidden_structure.polynomials.trained`.
+    A copy moves each weight to the next number of single precision above or below, by a stream of its own.  `schedule`
+    and the result are of :func:`experiments.hidden_structure.polynomials.trained`.
     """
     setting, task = chosen("independent", degree, None, None, None), problem("independent", degree, run, size=size)
     start = initial("independent", task.x.shape[1], setting.width, run)
-    checks.integers(0, setting.width, copy=copy)
-    start = Stack(start.parameters.copy(), start.widths)
+    checks.integers(0, copy=copy)
     if copy:
-        weight = start.weights[0][0, copy - 1]
-        weight[0] = np.nextafter(weight[0], np.float32(np.inf))
+        up = stream("hidden structure", "last place", copy).random(start.parameters.shape) < 0.5
+        towards = np.where(up, np.float32(np.inf), np.float32(-np.inf))
+        start = Stack(np.nextafter(start.parameters, towards), start.widths)
     return _trained(task, start, setting, run, schedule)
 
 
@@ -179,7 +179,7 @@ RECORDS: dict[str, Recipe] = {
         perturbed,
         {"degree": [6, 7], "copy": list(range(5))},
         {"run": 0, "validation_batch": BATCH},
-        "One run again from starts that differ in the last place of one weight",
+        "One run again from starts that differ in the last place of the weights",
         replicates="copy",
         agreement=Agreement(elsewhere=0.05),
         shortened={"early": 2, "whole": False},

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from experiments.hidden_structure import authors, shells
+from experiments.hidden_structure import authors, laboratory, shells
 from shallow import stats
 from shallow.book import figures
 
@@ -496,7 +498,7 @@ def mode_rows(axes: np.ndarray, curves: xr.Dataset, degrees: Sequence[int]) -> N
         row[0].set_ylabel("$y$")
     for ax in axes[-1]:
         ax.set_xlabel("$v$")
-    axes[0, 0].legend(fontsize="x-small", markerscale=4, loc="lower right")
+    axes[0, 0].legend(fontsize="x-small", markerscale=4, loc="lower left")
 
 
 def figure_4(axes: np.ndarray, ends: Mapping[int, xr.Dataset], points: Mapping[int, tuple]) -> None:
@@ -548,12 +550,12 @@ def ceiling_lines(ax: Axes, degrees: Sequence[int], bounds: Mapping[int, np.ndar
 
 
 def against_inputs(ax: Axes, r2: xr.DataArray, ceiling: Sequence[float], linear: float) -> None:
-    """R2 (inputs, run) of the Gaussian machine against the number of inputs, its ceiling, and the linear part."""
+    """R2 (inputs, run) of the Gaussian machine against the number of inputs, its ceiling, and a straight line's R2."""
     _, colour, marker = LEARNERS["gaussian"]
     for run in r2.run.values:
         ax.semilogx(r2.inputs, r2.sel(run=run), marker, ms=4, color=colour, alpha=0.7)
     ax.semilogx(r2.inputs, ceiling, "--", color=figures.COLOURS["label_minus"], lw=1.6)
-    ax.axhline(linear, color=figures.COLOURS["null"], lw=1.2)
+    ax.axhline(linear, color=figures.COLOURS["null"], lw=1.2)  # of all runs together
     ax.set_xticks(r2.inputs.values, [str(p) for p in r2.inputs.values])
     ax.minorticks_off()
     ax.set(xlabel="inputs $p$", ylim=(-0.25, 1.05))
@@ -572,20 +574,29 @@ def error_ratios(
     ax: Axes, runs: xr.DataArray, seventh: np.ndarray, first: Mapping[int, float], logged: Mapping[int, float]
 ) -> None:
     """Error of the machine on the final NTK over its network's by degree: 2,500 points, all points, author's log."""
-    for degree in runs.degree.values.tolist():
-        ax.plot(np.full(runs.sizes["run"], degree - 0.2), runs.sel(degree=degree), "o", ms=4, mfc="none",
-                color=figures.COLOURS["null"], label="2,500 points" if degree == runs.degree.values[0] else None)  # fmt: skip
-    colour = figures.COLOURS["train"]
-    ax.plot(list(first), list(first.values()), "s", ms=5, color=colour, label="all 8,000 points")
-    ax.plot(np.full(len(seventh), 7.0), seventh, "s", ms=5, color=colour)
+    degrees, blue = runs.degree.values, figures.COLOURS["train"]
+    x = np.repeat(degrees - 0.2, runs.sizes["run"])
+    few = runs.transpose("degree", "run").values.ravel()
+    ax.plot(x, few, "o", ms=4, mfc="none", color=figures.COLOURS["null"], label="2,500 points")
+    ax.plot(list(first), list(first.values()), "s", ms=5, color=blue, label="all 8,000 points")
+    ax.plot(np.full(len(seventh), 7.0), seventh, "s", ms=5, color=blue)
     shown = {d: ratio for d, ratio in logged.items() if d <= 7}
-    ax.plot(
-        np.array(list(shown)) + 0.2,
-        list(shown.values()),
-        "D",
-        ms=5,
-        color=figures.COLOURS["test"],
-        label="author's log",
-    )
+    x = np.array(list(shown)) + 0.2
+    ax.plot(x, list(shown.values()), "D", ms=5, color=figures.COLOURS["test"], label="author's log")
     ax.axhline(1, color="k", lw=0.8)
-    ax.set(yscale="log", xlabel="degree $d$", xticks=list(shown))
+    ax.set(yscale="log", xlabel="degree $d$", xticks=degrees)
+    ticks = (0.3, 0.5, 1, 2, 3, 5)
+    ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
+
+
+def first_preset() -> Figure:
+    """The laboratory's first preset as a figure, for readers without scripts: accuracy by epoch, empty and others."""
+    *_, chosen = laboratory.PRESETS[0]
+    values = laboratory.train(chosen).values
+    figure, ax = plt.subplots(figsize=(8, 3.4), layout="constrained")
+    ax.plot(values["empty"], "o-", ms=3, color=figures.COLOURS["test"], label="empty orthant")
+    ax.plot(values["others"], color=figures.COLOURS["train"], label="other orthants")
+    ax.set(xlabel="epoch", ylabel="accuracy", ylim=(0.4, 1.02))
+    ax.legend()
+    return figure

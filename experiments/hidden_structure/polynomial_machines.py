@@ -365,9 +365,9 @@ RECORDS: dict[str, Recipe] = {
         "Gaussian machines at the author's C and gamma, fitted and cross-validated on 8,000 points",
         **RULE,
     ),
-    "gaussian_dimensions": Recipe(
+    "gaussian_inputs": Recipe(
         by_dimension,
-        {"inputs": [1, 2, 5, 10, 25, 50, 100], "run": list(range(5))},
+        {"inputs": [1, 2, 5, 10, 25, 50, 100], "run": list(range(20))},
         {},
         "The Gaussian machine against the number of inputs, on the points and labels of the other records",
         **RULE,

@@ -9,7 +9,9 @@ from experiments.hidden_structure import (
     orthant_scores,
     orthants,
     polynomial_machines,
+    polynomials,
     shells,
+    silent_null,
     tangent_identity,
 )
 from shallow.kernels import layered
@@ -84,6 +86,34 @@ def test_scalings_are_those_of_features():
         assert found(x[:5], x) == pytest.approx(kernel[:5], rel=1e-8, abs=1e-8 * np.abs(kernel).max()), scaling
     probability = orthant_machines.scaled_kernel(network, "probability", "cosine", x)
     assert probability(x) == pytest.approx(wanted["cosine"])
+
+
+def test_a_reflection_leaves_the_gaussian_machine_what_it_is():
+    x, u = np.random.default_rng(0).standard_normal((20, 7)), np.ones(7)
+    turned = polynomial_machines.first_coordinate(x, u)
+    assert turned[:, 0] == pytest.approx(x.sum(axis=1) / 7**0.5) and turned @ turned.T == pytest.approx(x @ x.T)
+    assert polynomial_machines.first_coordinate(x, np.eye(7)[0]) == pytest.approx(x)
+    options = {name: value for name, value in POLYNOMIAL.items() if name != "epochs"}
+    gaussian = polynomial_machines.compared(0, 5, learners=("gaussian",), cross_validated=False, **options)
+    among = polynomial_machines.by_dimension(0, 100, **options)
+    assert among.r2.values == pytest.approx(gaussian.r2.isel(machine=0).values, abs=1e-3, nan_ok=True)
+    assert polynomial_machines.by_dimension(0, 1, **options).r2.sel(part="test", range="all") > 0.9
+
+
+def test_predictions_are_kept_in_the_order_of_the_rows():
+    options = POLYNOMIAL | {"learners": ("network", "initial"), "cross_validated": False, "validation_batch": 32}
+    found = polynomial_machines.compared(0, 3, keep=True, **options)
+    task = polynomials.problem("independent", 3, 0, size=2000)
+    y = task.y[np.concatenate([task.rows["train"][:200], task.rows["test"]])]
+    for part, inside in (("train", slice(0, 200)), ("test", slice(200, None))):
+        error = ((found.prediction.values[:, inside] - y[inside]) ** 2).mean(axis=1)
+        assert found.mse.sel(part=part, range="all").values == pytest.approx(error)
+
+
+def test_labels_dealt_at_random_are_not_learnt():
+    found = silent_null.shuffled(0, "independent 3", points=50, epochs=(0, 1), looks=1, size=1000)
+    assert found.step.values.tolist() == [0, 25, 50, 75]
+    assert found.loss[-1] > 0.9 * found.loss[0] and found.alignment.max() < 0.2
 
 
 def test_fuzz_is_the_scatter_about_a_function():

@@ -11,7 +11,7 @@ globalThis.ShallowLab ??= { models: {} };
 
   // Uses nothing outside itself but what it is given: workers get it as text.
   function compute(streams, algebra, perceptrons) {
-    const SLICE = 1.5e6, CENTRE = 4, RADII = [1, 2], TESTED = { empty: 100, others: 25 };
+    const SLICE = 1e6, CENTRE = 4, RADII = [1, 2], TESTED = { empty: 100, others: 25 };
     const REACH = 2, ALIGNED = 0.5, GRID = 56, SIDE = 7;
     const { zeros, dot } = algebra, { drawn, halfAntisymmetric, trainer, LOSSES, adam, adadelta, BATCH }
       = perceptrons(algebra);
@@ -147,7 +147,9 @@ globalThis.ShallowLab ??= { models: {} };
       run.advance = () => {
         for (let k = 0; k < slice && nets[now].epoch === run.epoch; k++) nets[now].step();
         if (nets[now].epoch === run.epoch) return run;
-        if (!Number.isFinite(nets[now].loss)) return Object.assign(run, { done: true, diverged: run.epoch + 1 });
+        if (!Number.isFinite(nets[now].loss) || !nets[now].theta.every(Number.isFinite)) {
+          return Object.assign(run, { done: true, diverged: run.epoch + 1 });
+        }
         now = (now + 1) % nets.length;
         if (now > 0) return run;
         run.epoch += 1;

@@ -238,7 +238,7 @@ LEFT = 0.7  # share of the loss above which it has not fallen
 
 
 def silence(runs: xr.Dataset) -> xr.Dataset:
-    """Of every run: the loss left at 90 % of the final alignment, of its rise, in the end; growth, end and peak of it."""
+    """Of every run: loss left at 90 % of the final alignment, of its rise, in the end; growth, end and peak of it."""
     A, loss = (runs[name].transpose(..., "step") for name in ("alignment", "loss"))
     left = loss / loss.isel(step=0)
     first = (A / A.isel(step=-1) >= 0.9).argmax("step")

@@ -576,7 +576,7 @@ def hs_67(
     few, many = 8000, 32_000
     eight = load("hidden_structure/degree_8") if eight is None else eight
     beyond = load("hidden_structure/beyond_8") if beyond is None else beyond
-    points = load("hidden_structure/more_points") if points is None else points
+    points = load("hidden_structure/more_points_one_scale") if points is None else points
     correlated = load("hidden_structure/long_correlated") if correlated is None else correlated
     given = load("hidden_structure/from_v_at_unit_rate") if given is None else given
     orthants = load("hidden_structure/orthant_selection") if orthants is None else orthants
@@ -610,13 +610,20 @@ def hs_67(
         if network
         else "Not the network's: other settings learn degrees 8, 12, 13, 19 and 20, four times the points degree 9.",
         finding=f"what decides: {words}; degree 8 fits in {at_8} of the runs with the best other configuration; a "
-        f"decay of 0.0001 and 8,000 points fit degrees {estimates(past)}, with {many:,} points of one law "
-        f"{estimates(more[many])}, with {few:,} of them {estimates(more[few])}; correlated {listed(tied_fits)} without "
-        f"decay; Rc of 0.5 given v at rate 1 {listed(rates)}; orthants: the accuracy after ten epochs has the rank "
+        f"decay of 0.0001 and the author's 8,000 points fit degrees {estimates(past)}; of fresh points at his scale "
+        f"{few:,} fit degrees {listed(more[few])} and {many:,} fit {listed(more[many])}; correlated "
+        f"{listed(tied_fits)} without decay; Rc of 0.5 given v at rate 1 {listed(rates)}; orthants: the accuracy after "
+        f"ten epochs has the rank "
         f"correlation {rank} with the final one over all configurations, {at_chance} over those at chance by then, "
         f"and {in_orthant} with the final accuracy in the empty orthant; the three runs choose "
         f"{', '.join(winners)} (width / rate / decay)",
     )
+
+
+@cache
+def spread_of_v(run: int, size: int) -> float:
+    """Standard deviation of v of independent inputs, whose largest |v| is 2, in a run of so many points."""
+    return float(hidden_index.draw("independent", run, size=size).v.std())
 
 
 def answer_by(condition: bool | None, yes: str, no: str) -> str | None:

@@ -64,8 +64,8 @@ def hs_36(runs: xr.Dataset | None = None) -> Outcome:
         answer={
             "reproduced": "Yes: after one epoch the output layer alone can finish every odd degree and no even one.",
             "contradicted": "No: after one epoch odd degrees are not easier to finish than even ones.",
-            "otherwise": "In part: one epoch is enough at degree 3, nearly always at 5, and never at 7, nor at even "
-            "degrees.",
+            "otherwise": "In part: one epoch is enough at degree 3, in two modes of three at 5, never at 7, nor at "
+            "even degrees.",
         },
         finding="median Rc with a first layer frozen after one epoch, stop-first, first-last, reinit: "
         + "; ".join(f"d = {d}: " + ", ".join(f"{one:.2f}" for one in modes.values()) for d, modes in middle.items()),

@@ -23,12 +23,17 @@ from shallow.stats import Interval
 CHANCE, ABOVE, LEARNED = 0.55, 0.6, 0.75  # accuracy in the empty orthant: at chance up to, above it from, learned from
 SHALLOW, DEEP = (1, 2, 3), (4, 5)
 
-load = cache(records.load)
+
+@cache
+def load(name: str) -> xr.Dataset:
+    """A record, read once."""
+    return records.load(name)
 
 
+@cache
 def last(name: str) -> xr.Dataset:
     """The last weights of a record of networks on orthants."""
-    return load(f"hidden_structure/{name}").sel(moment="last")
+    return records.load(f"hidden_structure/{name}").sel(moment="last")
 
 
 def by_width() -> dict[int, xr.Dataset]:

@@ -104,14 +104,15 @@ def by_inputs(r2, scatter=0.005):
     ("r2", "verdict"),
     [
         ([1, 1, 0.9, 0.4, 0.3], "reproduced"),
-        ([1, 1, 0.9, 0.9, 0.9], "contradicted"),  # does not fall
+        ([1, 1, 0.9, 0.9, 0.9], "contradicted"),  # has more than a straight line
         ([0.6, 0.6, 0.5, 0.4, 0.3], "contradicted"),  # does not fit with few
         ([1, 1, 0.2, 0.8, 0.3], "contradicted"),  # rises on the way
         ([1, 0.9, 0.8, 0.4, 0.3], "undecided"),
+        ([1, 1, 0.9, 0.4, 0.35], "undecided"),
     ],
 )
 def test_the_number_of_inputs(r2, verdict):
-    assert rules.hs_42(by_inputs(r2)).verdict == verdict
+    assert rules.hs_42(by_inputs(r2), np.full(5, 0.3)).verdict == verdict
 
 
 @pytest.mark.parametrize(

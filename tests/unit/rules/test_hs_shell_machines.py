@@ -146,6 +146,25 @@ def test_rows_of_tangent_machines(change, parts):
     assert "".join(verdict[0].upper() for verdict in found.values()) == parts
 
 
+def test_rows_that_agree_as_numbers_are_read_as_reproduced():
+    """With the printed means and a scatter that leaves every condition open."""
+    printed = {"E": (0.705, 0.54, 0.702, 0.5, 0.5), "M": (0.8757, 0.8514, 0.73, 0.8487, 0.815)}
+    lost = {"E_lost": (0.099, 0.02, 0.1, 0, 0), "M_lost": (0.06, 0.04, 0.25, 0.05, 0.18)}
+    close = {name: np.add(printed[name], lost[f"{name}_lost"]) for name in printed}
+    found = rules.hs_15(author(**close, **lost, scale=5))
+    assert (found.verdict, found.reading) == ("partly", "reproduced")
+    assert rules.hs_15(author(**TABLE)).reading is None
+    assert rules.hs_15(author(**TABLE | {"M_lost": (0.06, 0.04, 0.25, 0.0, 0.18)})).reading is None
+
+
+def test_how_the_solver_ended():
+    own = author(M_lost=np.arange(5) / 10)
+    gap = xr.where(own.run < 4, 0.0, 0.9).broadcast_like(own.empty)
+    header, rows = rules.ends(own.assign(gap=gap, train=own.others))
+    assert len(rows) == 5 and all(len(row) == len(header) for row in rows)
+    assert rows[2][1:3] == ["4 of 10", "0.90"] and rows[2][-2:] == ["0.20", "0.20"]
+
+
 @pytest.mark.parametrize(
     ("E", "E_lost", "g", "verdict"),
     [
