@@ -26,8 +26,8 @@ from shallow.train.ensemble import MODES
 
 NETWORK_SEED = 47647  # the author's, of the initial weights
 EPOCHS, PATIENCE, BATCH = 500, 50, 32
-#: The author's program stops by the mean over batches of a reshuffled validation set, not over its points.  The records
-#: of Figures 3 and 6 to 9 and of the degrees from independent inputs do so; R_c differs by less than 0.01 where runs fit.
+#: The author's program stops by the mean over batches of a reshuffled validation set, not over its points.  So do the
+#: records from_x and curves; R_c differs by less than 0.01 where runs fit.
 STOPPING = {"validation_batch": BATCH}
 ALIGNED = 0.02  # share of aligned units by which the epoch of alignment is recognised
 PARTS = ("train", "validation", "test")

@@ -36,8 +36,8 @@ def alone(weights: np.ndarray, steps: int, decay: float, rate: float = 1.0) -> t
 def law(epochs: float | np.ndarray, decay: float, rate: float = 1.0) -> np.ndarray:
     """Size of a weight by the law, from zero at the start; NaN where weights shrink, rate times decay below 2."""
     checks.positive(decay=decay, rate=rate)
-    grows = rate**2 - 4 / decay**2
-    return np.sqrt(FLOOR * grows * STEPS * np.asarray(epochs, float)) / 2 if grows > 0 else np.full(np.shape(epochs), np.nan)
+    grows, epochs = rate**2 - 4 / decay**2, np.asarray(epochs, float)
+    return np.sqrt(FLOOR * grows * STEPS * epochs) / 2 if grows > 0 else np.full(epochs.shape, np.nan)
 
 
 def growth(epochs: float | np.ndarray, decay: float, inputs: int = 100, rate: float = 1.0) -> np.ndarray:

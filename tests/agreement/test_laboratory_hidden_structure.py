@@ -112,7 +112,8 @@ def test_starts_and_points_are_the_library_s(others):
     body = """const model = ShallowLab.models.hidden_structure.compute(
         ShallowLab.streams(), ShallowLab.algebra(), ShallowLab.perceptrons());
       return given.map((one) => {
-        const { train, test, empty, v } = model[one.experiment === "empty orthant" ? "orthants" : "hidden"](one.seed, one);
+        const draw = model[one.experiment === "empty orthant" ? "orthants" : "hidden"];
+        const { train, test, empty, v } = draw(one.seed, one);
         return { empty: empty ?? null, v: v ? [...v] : null, parts: [train, test].map(({ x, y }) => [[...x], [...y]]) };
       });"""
     for chosen, page in zip(OTHERS, in_node(SCRIPTS, body, OTHERS), strict=True):

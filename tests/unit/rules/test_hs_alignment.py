@@ -115,7 +115,7 @@ def kernels(F=2, r=2, fit=2, network=9, runs=5, last=12, case=0.0):
     ],
 )
 def test_units_and_kernel_jump_together_at_degree_7_only(seven, eleven, verdict):
-    assert rules.hs_40(kernels(**seven), kernels(**eleven), kernels()).verdict == verdict
+    assert rules.hs_40(kernels(**seven), kernels(**eleven), kernels(), kernels()).verdict == verdict
 
 
 def test_the_kernel_leads_the_network():
