@@ -97,11 +97,13 @@ def test_the_experiment_decides_which_controls_and_plots_there_are(page, write):
     page.get_by_label("train on").select_option("hidden direction")
     expect(page.get_by_label("dimensions")).to_be_hidden()
     expect(page.get_by_label("degree")).to_be_visible()
+    expect(page.locator(".lab-status")).to_contain_text("Before training: 0 % of the units", timeout=30_000)
     assert plots(page)[0] == "|cos| of every unit with the hidden direction" and len(plots(page)) == 4
     assert "polynomial_task(4, degree=3, inputs=40" in page.locator(".lab-python code").text_content()
     page.get_by_label("train on").select_option("empty orthant")
     assert status(page).startswith("The book's run.")
     page.get_by_label("dimensions").select_option("2")
+    expect(page.locator(".lab-status")).to_contain_text("Before training:", timeout=30_000)
     assert "What the network says over the plane" in plots(page)
 
 
@@ -151,7 +153,7 @@ def test_the_keyboard_changes_settings_and_the_address_keeps_them(page, write):
 def test_what_would_take_too_long_is_refused(page, write):
     page.goto(write() + "#lab=hidden_structure&dimension=7&depth=5&epochs=500&networks=20")
     assert status(page).startswith("This would take about ") and page.locator(".lab-run").is_disabled()
-    page.get_by_label("networks").select_option("1")
+    page.get_by_label("networks, of").select_option("1")
     page.get_by_label("units in a layer").select_option("8")
     expect(page.locator(".lab-status")).to_contain_text("Before training:", timeout=30_000)
 

@@ -44,7 +44,7 @@ def machines(E_lost=0.0, M_lost=0.06, E=0.8, M=0.96, rows=(DIP,) * 3, depths=5, 
     own = {"empty": by_depth(E, runs, scale), "others": by_depth(M, runs)}
     gone = {"empty": by_depth(E_lost, runs, 0.1), "others": by_depth(M_lost, runs, 0.1)}
     columns = {f"network_{name}": values for name, values in own.items()}
-    columns |= {name: values - gone[name] for name, values in own.items()}
+    columns |= {name: values - gone[name] for name, values in own.items()} | {"gap": 0 * own["empty"]}
     found = xr.Dataset(
         {name: (("depth", "run"), values) for name, values in columns.items()}
         | {"profile": (("depth", "run", "region", "radius"), lines(rows, runs))},
@@ -306,6 +306,13 @@ def test_losses_are_taken_from_the_same_networks():
     assert found["solver"]["20,000 passes"][3] == pytest.approx(0.1, abs=0.003)
     assert found["solver"]["Newton"][1] == pytest.approx(0.2, abs=0.003)
     assert len(found["output"]["logit"][2]) == RUNS and set(found["scaling"]) == {"raw", "unit"}
+
+
+def test_machines_that_did_not_end_do_not_count():
+    record = machines(M_lost=0.1)
+    record["others"][1, 3], record["gap"][1, 3] = -5.0, 100.0
+    assert rules.losses(record, "others")[2].estimate > 0.5
+    assert rules.losses(rules.at_minimum(record), "others")[2].estimate == pytest.approx(0.1, abs=0.003)
 
 
 def test_table_1_is_complete():
