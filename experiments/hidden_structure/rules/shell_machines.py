@@ -298,7 +298,7 @@ def hs_18(
         parts=parts,
         answer={
             "reproduced": "Yes: the Gaussian memorises and guesses in the empty orthant; "
-            "the tangent machine knows there what its network knows.",
+            "the tangent machine gains there what its network has found.",
             "contradicted": "No: the Gaussian is not ahead, and tangent machines gain nothing in the empty orthant.",
             "otherwise": "In part: the Gaussian memorises and pays, but what the tangent machine gains is less clear.",
         },
