@@ -51,7 +51,7 @@ PRESETS: list[tuple[str, str, str, Settings]] = [
     (
         "found",
         "Empty orthant: found",
-        "One layer of 128 units ends right on 94 % of the empty orthant, after jumps between chance and 97 %.",
+        "One layer of 128 units ends right on 94 % of the empty orthant, after jumps between chance and above 95 %.",
         settings(),
     ),
     (
