@@ -222,8 +222,8 @@ def test_a_rate_too_large_is_told():
 
 
 def test_what_the_page_carries_is_small(monkeypatch):
-    keys = {str(chosen): key for key, chosen in PRESETS.items()}  # runs that other tests have made are used again
-    monkeypatch.setattr(laboratory, "train", lambda chosen: trained(keys[str(chosen)]))
+    runs = {str(chosen): trained(key) for key, chosen in PRESETS.items()}  # those of other tests are used again
+    monkeypatch.setattr(laboratory, "train", lambda chosen: runs[str(chosen)])
     presets = laboratory.recorded()
     assert [preset["key"] for preset in presets] == list(PRESETS)
     assert len(laboratories.Laboratory("hidden_structure", presets, "", False)._repr_html_()) < 90_000
