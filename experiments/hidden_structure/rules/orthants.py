@@ -444,20 +444,18 @@ def hs_65(crossed: xr.Dataset | None = None, nudged: xr.DataArray | None = None)
     shares = {
         d: orthant_statistics.variance_shares(crossed.empty.sel(depth=d).values, name=f"HS-65 {d}") for d in depths
     }
-    bit = None if nudged is None else {d: within_share(nudged.sel(depth=d).values) for d in depths}
+    bit = {d: within_share(nudged.sel(depth=d).values) for d in depths}
     parts, said = {}, []
     for d, share in shares.items():
         name = "1 layer" if d == 1 else f"{d} layers"
-        start, bits = share["columns"], None if bit is None else bit[d]
-        clear = start.above(large) or start.below(small) or bool(bits and bits.above(small))
+        start, versions = share["columns"], nudged.sel(depth=d)
+        clear = start.above(large) or start.below(small) or bit[d].above(small)
         parts[name] = "answered" if clear else "undecided"
         said.append(f"{name}: initialisation {start:.0%} of the variance, data {share['rows']:.0%}, both together "
                     f"{share['rest']:.0%}")  # fmt: skip
-        if bits:
-            versions = nudged.sel(depth=d)
-            said[-1] += f"; the last bit of one training point {bits:.0%}, by which {mixed_runs(versions)} of "
-            said[-1] += f"{versions.sizes['run']} networks both learn and fail to"
-    rounding = bit is not None and any(one.above(small) for one in bit.values())
+        said[-1] += f"; the last bit of one training point {bit[d]:.0%}, by which {mixed_runs(versions)} of "
+        said[-1] += f"{versions.sizes['run']} networks both learn and fail to"
+    rounding = any(one.above(small) for one in bit.values())
     words = (
         "None of them alone: with the same data, start and orthant, the last bit of one input changes whether a "
         "network learns."
@@ -473,15 +471,9 @@ def hs_65(crossed: xr.Dataset | None = None, nudged: xr.DataArray | None = None)
     )
 
 
-def with_nudges() -> xr.DataArray | None:
-    """Empty by depth, run and nudge of the runs of which one training point was moved; nudge 0 is the run itself.
-
-    None as long as these are not recorded.
-    """
-    try:
-        moved = last("orthant_nudged").empty
-    except records.RecordError:
-        return None
+def with_nudges() -> xr.DataArray:
+    """Empty by depth, run and nudge of the runs of which one training point was moved; nudge 0 is the run itself."""
+    moved = last("orthant_nudged").empty
     own = last("orthants").empty.sel(depth=moved.depth, run=moved.run)
     return xr.concat([own.expand_dims(nudge=[0]), moved], "nudge").transpose("depth", "run", "nudge")
 
