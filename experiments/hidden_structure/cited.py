@@ -272,7 +272,7 @@ def adam(
 RECORDS: dict[str, Recipe] = {
     "cited_alignment": Recipe(
         image_alignment,
-        {"data": ["digits", "mnist"], "scale": [0.1, 1.0], "seed": list(range(5))},
+        {"data": ["digits", "mnist"], "scale": [0.1, 1.0], "seed": list(range(20))},
         {"images": {"digits": 250, "mnist": 500}},
         "Silent alignment on two classes of images, from two initial scales",
     ),

@@ -20,7 +20,7 @@ from experiments.hidden_structure.hidden_direction import cosines
 from experiments.hidden_structure.polynomial_measures import COLLAPSED, directions, fits
 from experiments.hidden_structure.polynomials import BATCH, EPOCHS, PATIENCE, Problem, chosen, initial, problem
 from shallow import checks
-from shallow.book.recipes import Agreement, Recipe, releases_gil
+from shallow.book.recipes import Recipe, releases_gil
 from shallow.kernels import layered, machines
 from shallow.mlp import Stack
 from shallow.stats import stream
@@ -152,10 +152,13 @@ def machine(
     fitted: np.ndarray,
     splits: Sequence[selection.Split],
     penalties: Sequence[float],
+    *,
+    kept: int = 0,
 ) -> tuple[xr.Dataset, np.ndarray]:
     r"""The kernel machine of a network with absolute error and free intercept, and its test predictions (n_test,).
 
-    C is the one of the smallest mean square over the `splits` of the first points.
+    C is the one of the smallest mean square over the `splits` of the first points.  On request the predictions at the
+    first `kept` points of the fit follow those of the test.
 
     Returns:
         `ntk_*` (part, range): :func:`fits` on the points of the fit and of the test; `ntk_deviation`: the deviation
@@ -178,7 +181,7 @@ def machine(
         ntk_cv=path.errors.mean(axis=1).min(),
         ntk_gap=machine.convergence.gap,
     )
-    return found, prediction[test]
+    return found, prediction[np.concatenate([test, fitted[:kept]])]
 
 
 def absolute(kernel: np.ndarray, y: np.ndarray, C: float) -> machines.Machine:
@@ -269,22 +272,17 @@ def _check(at: Sequence[int], pictured: Sequence[int], points: int, chosen_on: i
     checks.integers(2 * FOLDS, points, chosen_on=chosen_on)
 
 
-def _recipe(
-    case: str, degree: int, runs: Sequence[int], about: str, *, start: str | None = None, **fixed: object
-) -> Recipe:
+def _recipe(case: str, degree: int, runs: Sequence[int], about: str, **fixed: object) -> Recipe:
     return Recipe(
         kernel_path,
         {"run": list(runs)},
         {"degree": degree, "case": case} | fixed,
         about,
         replicates="run",
-        agreement=Agreement(elsewhere=None) if start else Agreement(),
         shortened={"at": (0,), "pictured": (END,), "whole": False},
-        start=start,
     )
 
 
-ALL = {"points": 8000}
 RECORDS: dict[str, Recipe] = {
     "kernels_7": _recipe(
         "independent", 7, range(5), "Figures 10 to 12: a kernel machine after each epoch", pictured=(0, 2, END)
@@ -298,18 +296,5 @@ RECORDS: dict[str, Recipe] = {
     ),
     "kernels_7_correlated": _recipe(
         "correlated", 7, range(5), "The degree of Figures 10 to 12 with correlation", at=tuple(range(13))
-    ),
-    "kernels_7_all": _recipe(
-        "independent", 7, [0], "Machines on all training points", at=(0, 1, 2, 3), pictured=(0, 1, 2, 3, END), **ALL
-    ),
-    "kernels_12_all": _recipe(
-        "correlated",
-        12,
-        [0],
-        "Machines on all training points",
-        at=(0, 1),
-        pictured=(0, 1, END),
-        start="hidden_structure/kernels_12",  # of the same network; the machine ends on either side of its tolerance
-        **ALL,
     ),
 }

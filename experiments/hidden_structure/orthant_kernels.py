@@ -1,7 +1,7 @@
 r"""Support vector machines with kernels fixed in advance on shells in orthants: linear, Gaussian, and folded Gaussian.
 
 The *folded* kernel is the Gaussian one of $|x|$, and the *averaged* one its mean over the reflections of an argument:
-they know the symmetry that the others would have to find.
+they know the symmetry that the others would have to find.  Nearest neighbours stand beside them.
 Source: Balakrishnan, "An empirical analysis of feature learning in ReLU networks", Section 4.2 and Table 1.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, LinearSVC
 
 from experiments.hidden_structure import selection, shells, symmetry
@@ -111,7 +112,34 @@ def linear(run: int, *, points: int = 20, author: bool = False) -> xr.Dataset:
     return xr.concat(rows, "C").assign_coords(C=list(tried))
 
 
+@releases_gil
+def neighbours(run: int, count: int) -> xr.Dataset:
+    """The majority of the `count` nearest of all training points, in the input space; those of `orthant_scores.scores`.
+
+    Cost: seconds.
+    """
+    checks.integers(1, count=count)
+    task = shells.draw(run)
+    found = KNeighborsClassifier(count).fit(task.train.x, task.train.label)
+    return scores(lambda x: found.predict_proba(x)[:, 1] - 0.5, task, run, task.train)
+
+
+TEN = list(range(10))
 RECORDS: dict[str, Recipe] = {
+    "linear_machines": Recipe(
+        linear,
+        {"run": TEN},
+        {"author": True},
+        "Table 1: linear machines at nine values of C, and the author's",
+        replicates="run",
+    ),
+    "nearest_neighbours": Recipe(
+        neighbours,
+        {"count": [1, 5, 25], "run": TEN},
+        {},
+        "Nearest neighbours in the input space, beside Table 1",
+        replicates="run",
+    ),
     "fixed_kernels": Recipe(
         fixed,
         {"kernel": list(KERNELS), "run": list(range(5))},

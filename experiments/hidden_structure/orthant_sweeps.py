@@ -5,12 +5,14 @@ Further arguments of a cell, `options`, are those of :func:`experiments.hidden_s
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import xarray as xr
 from sklearn.svm import SVC
 
 from experiments.hidden_structure import shells
-from experiments.hidden_structure.orthants import AUTHORS, author, document, network, study
+from experiments.hidden_structure.orthants import AUTHORS, BATCH, author, document, network, study
 from shallow import checks
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.stats import stream
@@ -24,6 +26,33 @@ WIDTHS = {1: [32, 64, 512, 2048], 2: [32, 64, 128, 256], 3: [8, 16, 32, 128], 4:
 TWENTY, TEN, FIVE = list(range(20)), list(range(10)), list(range(5))
 #: The machine to compare with: points per class and full orthant, weight of the loss, kernels exp(-gamma |x - z|^2).
 RBF_PER_CLASS, RBF_C, RBF_GAMMAS = 25, 100.0, (0.03, 0.3)
+
+
+@releases_gil
+def by_points(run: int, depth: int, **options) -> xr.Dataset:
+    """The document's networks, stopped by the mean validation loss over the points as all records but `orthants` are.
+
+    Data, start and batches are those of :func:`author`, so that the two part where one of them stops.
+    """
+    width, rate, decay = document(depth)
+    return network(run, depth, width, rate=rate, decay=decay, **options)
+
+
+@releases_gil
+def nudged(run: int, depth: int, nudge: int, **options) -> xr.Dataset:
+    """:func:`author` with one training point moved by the last bit of its coordinates in single precision.
+
+    Args:
+        nudge: which training point, counted from 1; 0 for none.
+    """
+    task, (width, rate, decay) = shells.draw(run), document(depth)
+    checks.integers(0, len(task.train), nudge=nudge)
+    x = task.train.x.copy()
+    if nudge:
+        x[nudge - 1] = np.nextafter(x[nudge - 1].astype(np.float32), np.float32(np.inf))
+    task = replace(task, train=replace(task.train, x=x))
+    protocol = {"rate": rate, "decay": decay, "validation_batch": BATCH}
+    return study(task, int(task.empty[0]), run, depth, width, **protocol, **options)
 
 
 @releases_gil
@@ -123,7 +152,22 @@ def _recipe(cell, axes: dict, fixed: dict, about: str, replicates: str = "run") 
 
 RECORDS: dict[str, Recipe] = {
     "orthants": _recipe(
-        author, {"depth": list(AUTHORS), "run": TWENTY}, {}, "Tables 1 and 2, Figure 2: the document's networks"
+        author,
+        {"depth": list(AUTHORS), "run": TWENTY},
+        {"keep": True},
+        "Tables 1 and 2, Figure 2: the document's networks, with their weights",
+    ),
+    "orthants_by_points": _recipe(
+        by_points,
+        {"depth": list(AUTHORS), "run": TWENTY},
+        {},
+        "The same networks, stopped by the mean validation loss over the points",
+    ),
+    "orthant_nudged": _recipe(
+        nudged,
+        {"depth": [1, 3], "run": list(range(8)), "nudge": [1, 2, 3]},
+        {},
+        "The document's networks with one training point moved by its last bit",
     ),
     **{
         f"orthant_widths_{depth}": _recipe(

@@ -25,6 +25,8 @@ from shallow.train import ensemble
 #: Width, learning rate and weight decay of the document by number of hidden layers, from its public logs.
 AUTHORS = {1: (128, 1e-3, 0.0), 2: (32, 1e-3, 1e-4), 3: (64, 1e-3, 0.0), 4: (32, 1e-3, 0.0), 5: (128, 1e-4, 0.0)}
 BATCH, EPOCHS, PATIENCE = 32, 500, 50
+#: Parameters of its largest network, five layers of 128 units.
+LARGEST = 67_201
 #: The document selects its networks by their accuracy after so many epochs.
 SELECTION = 10
 #: Epochs after which the losses are kept.
@@ -35,9 +37,12 @@ BETWEEN = 2100
 
 @releases_gil
 def author(run: int, depth: int, **options) -> xr.Dataset:
-    """:func:`network` with the document's width, learning rate and weight decay (:data:`AUTHORS`): Tables 1 and 2."""
+    """:func:`network` with the document's configuration (:data:`AUTHORS`) and stopping: Tables 1 and 2, Figure 2.
+
+    Its program stops by the mean of the means over batches of the validation points, in a new order every epoch.
+    """
     width, rate, decay = document(depth)
-    return network(run, depth, width, rate=rate, decay=decay, **options)
+    return network(run, depth, width, rate=rate, decay=decay, validation_batch=BATCH, **options)
 
 
 def document(depth: int) -> tuple[int, float, float]:
@@ -65,7 +70,8 @@ def study(
     *,
     epochs: int = EPOCHS,
     final: bool = True,
-    **optimiser: float,
+    keep: bool = False,
+    **protocol: float | None,
 ) -> xr.Dataset:
     """Train one network and measure it.
 
@@ -75,7 +81,8 @@ def study(
         start: names initialisation, order of the batches, and the points of the profiles.
         depth, width: hidden layers and units in each.
         epochs: at most so many.
-        optimiser: rate and decay of :func:`trained`.
+        protocol: rate, decay and validation_batch of :func:`trained`.
+        keep: whether to return the last weights as well, for whatever is to be compared on the same networks.
         final: otherwise only the untrained network and the first losses are given, for comparisons of cells.
 
     Returns:
@@ -84,12 +91,13 @@ def study(
         selection: what `held_out` was after ten epochs.
         populated (orthant): whether an orthant has points for training; parameters: their number.
         profile (region, radius), isotonic (part): :func:`profiles` and :func:`isotonic` of the last weights.
+        theta (weight): if kept, the last weights in the order of :class:`Stack`, then NaN.
 
     Raises:
         ValueError: for bad parameters.
     """
     checks.integers(SELECTION if final else 1, epochs=epochs)
-    initial, fit = trained(task, start, depth, width, epochs=epochs, **optimiser)
+    initial, fit = trained(task, start, depth, width, epochs=epochs, **protocol)
     shown = [epoch for epoch in SHOWN if epoch <= epochs]
     losses = {
         name: ("epoch", [curve[0, e - 1] if e <= curve.shape[1] else np.nan for e in shown])
@@ -100,6 +108,9 @@ def study(
     found = measured.assign(losses).assign_coords(moment=list(moments), epoch=shown)
     if not final:
         return found
+    if keep:
+        theta = fit.last.parameters[0]
+        found = found.assign(theta=("weight", np.pad(theta, (0, LARGEST - len(theta)), constant_values=np.nan)))
     return found.assign(
         epochs=int(fit.epochs[0]),
         best_epoch=int(fit.best_epoch[0]),
@@ -119,6 +130,7 @@ def trained(
     *,
     rate: float = 1e-3,
     decay: float = 0.0,
+    validation_batch: int | None = None,
     epochs: int = EPOCHS,
 ) -> tuple[Stack, ensemble.Fit]:
     """The initial network, in float32, and its training by the document's protocol.
@@ -126,6 +138,8 @@ def trained(
     Args:
         task, start, depth, width, epochs: as for :func:`study`.
         rate, decay: Adam's learning rate and weight decay.
+        validation_batch: as in :func:`shallow.train.ensemble.train`; by default the validation loss that stops training
+            is the mean over the points.
 
     Raises ValueError for bad parameters.
     """
@@ -142,6 +156,7 @@ def trained(
         epochs=epochs,
         batch=BATCH,
         validation=(task.validation.x, task.validation.label),
+        validation_batch=validation_batch,
         patience=PATIENCE,
         records=[SELECTION] if epochs >= SELECTION else [],
         measure=lambda now: _accuracy_by_batch(now, task.validation),
@@ -154,6 +169,13 @@ def untrained(start: int, depth: int, width: int) -> Stack:
     checks.integers(1, depth=depth, width=width)
     rng = stream("orthants", start, "initialisation", depth, width)
     return mlp.default([rng], (shells.DIMENSION, *[width] * depth, 1))
+
+
+def stored(record: xr.Dataset, run: int, depth: int) -> Stack:
+    """The network of a run that a record of :func:`author` keeps, a stack of one."""
+    theta = record.theta.sel(run=run, depth=depth).values
+    width, *_ = document(depth)
+    return Stack(theta[None, np.isfinite(theta)], (shells.DIMENSION, *[width] * depth, 1))
 
 
 @releases_gil

@@ -49,12 +49,13 @@ def draw(rng: np.random.Generator, count: int, inputs: int, relevant: int) -> Pa
 @releases_gil
 def sparse_parity(
     seed: int, *, inputs: int = 50, relevant: int = 5, train: int = 10_000, test: int = 5000, width: int = 512,
-    epochs: int = 50, points: int = 5000, held_out: int = 1000, whole: bool = True,
+    decay: float = 0.0, epochs: int = 50, points: int = 5000, held_out: int = 1000, whole: bool = True,
 ) -> xr.Dataset:  # fmt: skip
     r"""A network of one hidden layer, AdaDelta with rate 1 and cross-entropy, against two kernel machines.
 
     Args:
         train, test: numbers of points for the network and for all tests.
+        decay: weight decay of the network.
         points, held_out: numbers of points for the support vector machines, with hinge loss, and for the choice of C
             and gamma by their accuracy.
         whole: if not, only the network's `path` and `share` are returned.
@@ -79,7 +80,7 @@ def sparse_parity(
 
     fit = ensemble.train(
         start, learnt.x, (learnt.y + 1) / 2, rngs=[rng], loss="bce-logit", optimiser="adadelta", rate=1.0,
-        epochs=epochs, records=range(epochs + 1), measure=look,
+        decay=decay, epochs=epochs, records=range(epochs + 1), measure=look,
     )  # fmt: skip
     accuracy, share = (np.array(column) for column in zip(*fit.values[0], strict=True))
     path = xr.Dataset({"path": ("epoch", accuracy[:, 0]), "share": ("epoch", share)}, {"epoch": fit.records})
@@ -119,13 +120,20 @@ def _best_machine(kernels: list, learnt: Part, held: Part, tested: Part) -> tupl
     return _by_half(machine.values(kernel(tested.x, learnt.x)), tested), chosen_by
 
 
+SHORT = {"agreement": Agreement(elsewhere=0.05), "shortened": {"epochs": 2, "whole": False}}
 RECORDS: dict[str, Recipe] = {
     "parity": Recipe(
         sparse_parity,
         {"seed": list(range(5))},
         {},
         "Sparse parity with a biased half: network and kernel machines",
-        agreement=Agreement(elsewhere=0.05),
-        shortened={"epochs": 2, "whole": False},
+        **SHORT,
+    ),
+    "parity_decay": Recipe(
+        sparse_parity,
+        {"train": [5000, 10_000], "decay": [0.0, 1e-4, 1e-3], "seed": list(range(5))},
+        {"epochs": 100, "whole": False},
+        "Sparse parity: networks by number of points and weight decay",
+        **SHORT,
     ),
 }

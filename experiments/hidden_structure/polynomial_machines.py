@@ -20,7 +20,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from experiments.hidden_structure import hidden_index, interior_point, polynomials, selection
 from experiments.hidden_structure.polynomial_measures import fits
-from experiments.hidden_structure.polynomials import PATIENCE, Problem, chosen, initial, problem
+from experiments.hidden_structure.polynomials import BATCH, PATIENCE, Problem, chosen, initial, problem
 from shallow import checks
 from shallow.book.recipes import Agreement, Recipe, releases_gil
 from shallow.kernels import layered, machines
@@ -68,6 +68,8 @@ def compared(
     cross_validated: bool = True,
     penalties: Sequence[float] | None = PENALTIES,
     gammas: Sequence[float | str] = GAMMAS,
+    validation_batch: int | None = None,
+    keep: bool = False,
     epochs: int = polynomials.EPOCHS,
     size: int = hidden_index.SIZE,
 ) -> xr.Dataset:
@@ -81,11 +83,15 @@ def compared(
         same_points: whether the network is trained on these points alone, too; else on all.
         cross_validated: whether the machines are cross-validated on all points.
         penalties: values of C; None for the one that the author's choice was for his tangent machine.
+        validation_batch: as in :func:`shallow.train.ensemble.train`; :data:`polynomials.BATCH` stops networks as the
+            author's program does, by default they stop on the mean over the points.
+        keep: also the predictions, for pictures.
 
     Returns:
         With dimension machine: `C`, `gamma`, `tuning_error`; `cv`, cross-validated mean square; `gap`, relative duality
         gap; :func:`fuzz` on the test points; and (part, range) the `fits` on the points of the fit, `train`, and on the
-        test points.  NaN where they have no meaning.
+        test points.  NaN where they have no meaning.  On request `prediction` (machine, point): first of the points of
+        the fit, then of the test points, in the order of the rows of :func:`polynomials.problem`.
 
     Raises:
         ValueError: for an unknown learner.
@@ -102,7 +108,8 @@ def compared(
     last = start = initial(case, task.x.shape[1], setting.width, run)
     if {"network", "last"} & set(learners):
         rng = stream("hidden structure", case, "batches", run)
-        last = polynomials.fitted(task, start, setting, rng, mode=mode, epochs=epochs, patience=PATIENCE).last
+        schedule = {"mode": mode, "epochs": epochs, "patience": PATIENCE, "validation_batch": validation_batch}
+        last = polynomials.fitted(task, start, setting, rng, **schedule).last
     few = task._replace(rows={"train": task.rows["train"][:tuning]})
     penalties = [AUTHORS_TANGENT[degree]] if penalties is None else penalties
     fitted = task._replace(rows={"train": task.rows["train"][:points], "test": task.rows["test"]})
@@ -110,13 +117,13 @@ def compared(
     rows = []
     for name in learners:
         if name == "network":
-            rows.append(_measured(last.forward(task.x)[0].astype(np.float64), fitted))
+            rows.append(_measured(last.forward(task.x)[0].astype(np.float64), fitted, keep=keep))
             continue
         if name in ("initial", "last"):
             choice = tangent(start if name == "initial" else last, layers, few, run, penalties)
         else:
             choice = gaussian(few, run, penalties, gammas, TUBE if name == "gaussian" else 0.0)
-        rows.append(evaluated(choice, fitted, run, cross_validated=cross_validated))
+        rows.append(evaluated(choice, fitted, run, cross_validated=cross_validated, keep=keep))
     return xr.concat(rows, "machine").assign_coords(machine=list(learners))
 
 
@@ -159,7 +166,7 @@ def _rbf(gamma: float | str, x: np.ndarray) -> Kernel:
     return lambda x, z: rbf_kernel(x, z, gamma=value)
 
 
-def evaluated(choice: Chosen, fitted: Problem, run: int, *, cross_validated: bool) -> xr.Dataset:
+def evaluated(choice: Chosen, fitted: Problem, run: int, *, cross_validated: bool, keep: bool = False) -> xr.Dataset:
     """The chosen machine on all points of the fit, and its cross-validated mean square there."""
     (x, y), test = _part(fitted, "train"), fitted.rows["test"]
     gram, cv = choice.kernel(x, x), np.nan
@@ -171,16 +178,17 @@ def evaluated(choice: Chosen, fitted: Problem, run: int, *, cross_validated: boo
     prediction = np.full(len(fitted.y), np.nan)
     prediction[fitted.rows["train"]] = machine.values(gram)
     prediction[test] = machine.values(choice.kernel(fitted.x[test], x))
-    return _measured(prediction, fitted).assign(
+    return _measured(prediction, fitted, keep=keep).assign(
         C=choice.C, gamma=choice.gamma, tuning_error=choice.tuning_error, cv=cv, gap=machine.convergence.gap
     )
 
 
-def _measured(prediction: np.ndarray, fitted: Problem) -> xr.Dataset:
-    test = fitted.rows["test"]
-    found = fits(prediction, fitted.v, fitted.y, fitted.rows)
+def _measured(prediction: np.ndarray, fitted: Problem, *, keep: bool = False) -> xr.Dataset:
+    train, test = fitted.rows["train"], fitted.rows["test"]
+    found = fits(prediction, fitted.v, fitted.y, {"train": train, "test": test})
     unknown = dict.fromkeys(("C", "gamma", "tuning_error", "cv", "gap"), np.nan)
-    return found.assign(fuzz=fuzz(prediction[test], fitted.v[test]), **unknown)
+    found = found.assign(fuzz=fuzz(prediction[test], fitted.v[test]), **unknown)
+    return found.assign(prediction=("point", prediction[np.concatenate([train, test])])) if keep else found
 
 
 def fuzz(prediction: np.ndarray, v: np.ndarray, bins: int = BINS) -> float:
@@ -236,7 +244,7 @@ def author_gaussian(
 
 @releases_gil
 def by_dimension(
-    seed: int,
+    run: int,
     inputs: int,
     *,
     degree: int = 5,
@@ -244,24 +252,45 @@ def by_dimension(
     tuning: int = TUNING,
     penalties: Sequence[float] = PENALTIES,
     gammas: Sequence[float | str] = GAMMAS,
+    size: int = hidden_index.SIZE,
 ) -> xr.Dataset:
-    r"""The Gaussian machine on $(v/10, e_2, \dots, e_p)$ for the p = `inputs` first of 100 dimensions, v the same.
+    r"""The Gaussian machine on the p = `inputs` first of the coordinates $(v/10, e_2, \dots, e_{100})$ of a run.
+
+    They are the inputs of :func:`polynomials.problem` after a reflection, which takes the hidden direction to the first
+    coordinate.  With p = 100 it is the Gaussian machine of :func:`compared`, whose kernel no reflection changes.
 
     Returns:
-        As :func:`compared` for one machine, with 1,000 test points.
+        As :func:`compared` for one machine, with the test points of the run.
     """
-    first = np.eye(hidden_index.DIMENSION)[0]
-    rng = stream("hidden structure", "dimensions", seed)
-    x, v, _ = hidden_index.gaussian(rng, points + 1000, direction=first)
-    checks.integers(1, x.shape[1], inputs=inputs)
-    rows = {"train": np.arange(points), "test": np.arange(points, len(v))}
-    fitted = Problem(x[:, :inputs], v, hidden_index.polynomial(degree)(v), rows, first[:inputs])
-    choice = gaussian(fitted._replace(rows={"train": rows["train"][:tuning]}), seed, penalties, gammas, TUBE)
-    return evaluated(choice, fitted, seed, cross_validated=False)
+    task = problem("independent", degree, run, size=size)
+    checks.integers(1, task.x.shape[1], inputs=inputs)
+    fitted = task._replace(x=first_coordinate(task.x, task.direction)[:, :inputs])
+    fitted = fitted._replace(rows={"train": task.rows["train"][:points], "test": task.rows["test"]})
+    few = fitted._replace(rows={"train": fitted.rows["train"][:tuning]})
+    return evaluated(gaussian(few, run, penalties, gammas, TUBE), fitted, run, cross_validated=False)
+
+
+def first_coordinate(x: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Points x (n, p) after the reflection that takes the direction (p,) to the first coordinate vector."""
+    mirror = direction / np.linalg.norm(direction)
+    mirror[0] -= 1
+    square = mirror @ mirror
+    return x.copy() if square < 1e-24 else x - np.outer(x @ mirror, 2 / square * mirror)
 
 
 RULE = {"replicates": "run"}
 UNTRAINED = {"learners": ("initial",)}
+
+
+#: The author's C, his early stopping, all his training points.
+AS_PUBLISHED = {
+    "case": "independent", "points": 8000, "validation_batch": BATCH, "learners": ("network", "last"),
+    "penalties": None, "keep": True,
+}  # fmt: skip
+#: Rounding decides where these networks end; on another processor their beginnings are compared.
+CHAOTIC = {
+    "agreement": Agreement(elsewhere=None), "shortened": {"learners": ("network",)}, "start": "hidden_structure/from_x",
+}  # fmt: skip
 RECORDS: dict[str, Recipe] = {
     "machines": Recipe(
         compared,
@@ -294,9 +323,31 @@ RECORDS: dict[str, Recipe] = {
         {"degree": [3, 4, 5, 6, 7], "run": [0]},
         {"learners": ("network", "last"), "points": 8000, "cross_validated": False, "penalties": None},
         "Networks and their tangent machines at the author's C on all 8,000 training points, with his data",
-        agreement=Agreement(elsewhere=None),
-        shortened={"learners": ("network",)},
-        start="hidden_structure/from_x",
+        **CHAOTIC,
+        **RULE,
+    ),
+    "machines_8000_7": Recipe(
+        compared,
+        {"degree": [7], "run": list(range(5))},
+        AS_PUBLISHED | {"cross_validated": True},
+        "Figure 5a: networks and machines on all 8,000 training points, cross-validated",
+        **CHAOTIC,
+        **RULE,
+    ),
+    "machines_8000_8": Recipe(
+        compared,
+        {"degree": [8], "run": [0]},
+        AS_PUBLISHED | {"cross_validated": False},
+        "Figure 5b: network and machine on all 8,000 training points",
+        **CHAOTIC,
+        **RULE,
+    ),
+    "machines_large_C": Recipe(
+        compared,
+        {"degree": [8], "run": [0, 1, 2]},
+        {"learners": ("last",), "penalties": (100.0,), "cross_validated": False},
+        "Tangent machines of networks that end as constants, at the author's largest C, 2,500 points",
+        shortened=UNTRAINED | {"learners": ("network",)},
         **RULE,
     ),
     "machines_frozen": Recipe(
@@ -310,14 +361,15 @@ RECORDS: dict[str, Recipe] = {
     "gaussian_author": Recipe(
         author_gaussian,
         {"degree": list(AUTHORS), "run": list(range(5))},
-        {},
-        "Gaussian machines at the author's C and gamma, 8,000 points",
+        {"folded": 8000},
+        "Gaussian machines at the author's C and gamma, fitted and cross-validated on 8,000 points",
         **RULE,
     ),
-    "gaussian_dimensions": Recipe(
+    "gaussian_inputs": Recipe(
         by_dimension,
-        {"inputs": [1, 2, 5, 10, 25, 50, 100], "seed": [0, 1, 2]},
+        {"inputs": [1, 2, 5, 10, 25, 50, 100], "run": list(range(20))},
         {},
-        "The Gaussian machine against the number of inputs",
+        "The Gaussian machine against the number of inputs, on the points and labels of the other records",
+        **RULE,
     ),
 }

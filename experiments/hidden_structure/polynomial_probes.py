@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from experiments.hidden_structure import hidden_index, polynomials
+from experiments.hidden_structure import hidden_index, kernel_paths, polynomials
 from experiments.hidden_structure.polynomials import COMMON, RULE, RUNS, Problem, network, problem
 from shallow import checks
 from shallow.book.recipes import Recipe, releases_gil
@@ -86,6 +86,38 @@ def control(run: int, kind: str, *, degree: int = 8, size: int = hidden_index.SI
     return _trained(task, setting, run, **schedule)
 
 
+@releases_gil
+def sampled(
+    run: int, degree: int, points: int, *, size: int = 4 * hidden_index.SIZE, steps: int = 80_000, **schedule
+) -> xr.Dataset:
+    """The network of 512 units and a decay of 0.0001 on the first `points` training points of one draw of `size`.
+
+    The scale of the inputs, and validation and test points, are equal for all numbers of points, and so are the steps.
+    Cost: 12 seconds.
+    """
+    task = problem("independent", degree, run, size=size)
+    checks.integers(polynomials.BATCH, len(task.rows["train"]), points=points)
+    task = task._replace(rows=task.rows | {"train": task.rows["train"][:points]})
+    epochs = steps * polynomials.BATCH // points
+    return _trained(task, COMMON._replace(decay=1e-4), run, **{"epochs": epochs, "patience": None} | schedule)
+
+
+@releases_gil
+def at_one_scale(run: int, degree: int, points: int, *, steps: int = 80_000, **schedule) -> xr.Dataset:
+    """As :func:`sampled`, but the inputs of all runs have the scale of the author's data, not one of their own.
+
+    The spread of v, beside roots that stay where they are, is then the same in all runs, 0.473; about one point of
+    40,000 has |v| > 2.  Cost: 12 seconds.
+    """
+    task = problem("independent", degree, run, size=4 * hidden_index.SIZE)
+    drawn = hidden_index.draw("independent", run, size=4 * hidden_index.SIZE)
+    factor = hidden_index.published("independent").scale / drawn.scale
+    v, rows = factor * task.v, task.rows | {"train": task.rows["train"][:points]}
+    task = Problem(factor * task.x, v, hidden_index.polynomial(degree)(v), rows, task.direction)
+    epochs = steps * polynomials.BATCH // points
+    return _trained(task, COMMON._replace(decay=1e-4), run, **{"epochs": epochs, "patience": None} | schedule)
+
+
 def _trained(task: Problem, setting: polynomials.Setting, run: int, **schedule) -> xr.Dataset:
     """From the initial weights and with the order of batches of the plain network of that run."""
     start = polynomials.initial("independent", task.x.shape[1], setting.width, run)
@@ -148,6 +180,27 @@ RECORDS: dict[str, Recipe] = {
         "Degree 9 and beyond for 1000 epochs without early stopping, from x",
         **RULE,
     ),
+    "beyond_8": Recipe(
+        network,
+        {"degree": [9, 10, 11], "run": RUNS},
+        COMMON_SETTING | {"decay": 1e-4},
+        "Degrees 9 to 11 with the weight decay that lets degree 8 be learnt, 500 epochs without early stopping, from x",
+        **RULE,
+    ),
+    "more_points": Recipe(
+        sampled,
+        {"degree": [9, 10, 11], "points": [8000, 32_000], "run": FIVE},
+        {"early": 60},
+        "Degrees 9 to 11 from x, by the number of training points of one draw, at equal steps",
+        **RULE,
+    ),
+    "more_points_one_scale": Recipe(
+        at_one_scale,
+        {"degree": [9, 10], "points": [8000, 32_000], "run": RUNS},
+        {"early": 60},
+        "Degrees 9 and 10 from x, by the number of training points, inputs of the scale of the author's data",
+        **RULE,
+    ),
     "correlated_small_decay": Recipe(
         network,
         {"degree": [12, 13], "width": [256, 512, 1024], "decay": DECAYS, "run": FIVE},
@@ -161,6 +214,14 @@ RECORDS: dict[str, Recipe] = {
         {"case": "correlated", **COMMON_SETTING},
         "Correlated inputs beyond degree 11 for 500 epochs without early stopping",
         **RULE,
+    ),
+    "kernels_12_more": Recipe(
+        kernel_paths.kernel_path,
+        {"run": list(range(10, 40))},
+        {"degree": 12, "case": "correlated", "at": (0, 1), "pictured": (kernel_paths.END,)},
+        "Figures 17 to 19: thirty further runs of the network and its kernel machines",
+        replicates="run",
+        shortened={"at": (0,), "pictured": (kernel_paths.END,), "whole": False},
     ),
     "from_v_at_unit_rate": Recipe(
         network,

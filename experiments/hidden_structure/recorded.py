@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from experiments.hidden_structure import (
+    alignment_moments,
     cited,
+    frozen_machines,
     kernel_paths,
     orthant_kernels,
     orthant_machines,
@@ -13,6 +15,7 @@ from experiments.hidden_structure import (
     polynomial_probes,
     polynomials,
     silent_alignment,
+    silent_null,
     two_stage,
 )
 from shallow.book.recipes import Recipe
@@ -25,7 +28,10 @@ MODULES = (
     polynomial_probes,
     polynomial_machines,
     kernel_paths,
+    alignment_moments,
+    frozen_machines,
     silent_alignment,
+    silent_null,
     two_stage,
     cited,
     parity,

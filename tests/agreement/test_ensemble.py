@@ -47,8 +47,9 @@ def freeze(layers, frozen: str) -> None:
 
 
 def one_by_one(
-    network, x, y, rng, *, loss, optimiser, rate, decay, epochs, batch, validation, patience, min_delta, mode, warmup
-):
+    network, x, y, rng, *, loss, optimiser, rate, decay, epochs, batch, validation, patience, min_delta, mode, warmup,
+    validation_batch=None,
+):  # fmt: skip
     """The obvious loop: nn.Sequential, torch.optim, autograd; last and best parameters, epochs, validation losses."""
     layers = [torch.nn.Linear(*W.shape[::-1], dtype=torch.float64) for W in network[0]]
     for layer, W, b in zip(layers, *network):
@@ -57,6 +58,7 @@ def one_by_one(
     descent = OPTIMISERS[optimiser](model.parameters(), lr=rate, weight_decay=decay)
     x, y, held_out = torch.tensor(x), torch.tensor(y), [torch.tensor(part) for part in validation]
     history, best, best_epoch, best_loss = [], flat(model), 0, None
+    loader = None if validation_batch is None else rng.spawn(1)[0]
     warmup = 0 if mode == "regular" else warmup
     for epoch in range(1, warmup + epochs + 1):
         if epoch <= warmup:
@@ -72,7 +74,11 @@ def one_by_one(
             LOSSES[loss](model(x[rows])[:, 0], y[rows]).backward()
             descent.step()
         with torch.no_grad():
-            history.append(LOSSES[loss](model(held_out[0])[:, 0], held_out[1]).item())
+            whole = torch.arange(len(held_out[0]))
+            order = whole if loader is None else torch.tensor(loader.permutation(len(whole)))
+            batches = order.split(validation_batch or len(whole))
+            means = [LOSSES[loss](model(held_out[0][rows])[:, 0], held_out[1][rows]).item() for rows in batches]
+            history.append(float(np.mean(means)))
         if epoch > warmup:
             if best_loss is None or best_loss - history[-1] >= min_delta:
                 best, best_epoch, best_loss = flat(model), epoch, history[-1]
@@ -154,6 +160,19 @@ def test_early_stopping_at_the_same_epochs_as_pytorch(min_delta):
     found = fit.best.forward(validation[0])
     of_best = (np.logaddexp(0, found) - validation[1] * found).mean(axis=1)
     np.testing.assert_allclose(of_best, fit.validation[np.arange(5), fit.best_epoch - 1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [4, 15, 16, 30, 31])
+def test_validation_by_batches_in_a_new_order_equals_pytorch(size):
+    """Points of a smaller last batch count more, unless there is none; training does not change."""
+    options = {"loss": "bce-logit", "optimiser": "adam", "epochs": 12, "patience": 2, "rates": [0.3, 0.05]}
+    data, validation = problem(70), problem(30, "validation")
+    fit = assert_same(start(2), *data, validation=validation, tolerance=1e-8, validation_batch=size, **options)
+    plain = assert_same(start(2), *data, validation=validation, tolerance=1e-8, **options)
+    both = min(fit.epochs.min(), plain.epochs.min())
+    np.testing.assert_array_equal(fit.training[:, :both], plain.training[:, :both])
+    equal = np.isclose(fit.validation[:, :both], plain.validation[:, :both], rtol=1e-12)
+    assert equal.all() if 30 % min(size, 30) == 0 else not equal.any()
 
 
 @settings(max_examples=12, deadline=None)

@@ -44,7 +44,6 @@ def test_sections_from_last_to_first_give_the_same(once):
 
 # Another value for the cell tagged `parameters` at the top of a chapter.
 CHANGED = {
-    "hidden_structure": "RUNS = range(3, 7)",
     "localization": "SEEDS = range(2)",
 }
 

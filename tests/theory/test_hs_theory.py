@@ -1,12 +1,23 @@
-"""Laws behind the chapter on hidden structure: folding, the first push, silent alignment."""
+"""Laws behind the chapter on hidden structure: folds, kernels and flips, the first push, weight decay, silence."""
 
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from experiments.hidden_structure import folding, hidden_direction, hidden_index, linear_flow, shells
+from experiments.hidden_structure import (
+    constructed,
+    folding,
+    hidden_direction,
+    hidden_index,
+    linear_flow,
+    proofs_decay,
+    proofs_polynomials,
+    proofs_shells,
+    shells,
+)  # fmt: skip
 from experiments.hidden_structure.hidden_direction import RandomCosine
 from shallow import stats
+from shallow.kernels import arc_cosine
 
 # Folding.
 
@@ -23,6 +34,94 @@ def test_absolute_values_solve_the_unseen_orthant_and_distances_do_not():
     around = np.stack([shells.reflected(unseen.x, k) for k in shells.neighbours(int(task.empty[0]))])
     assert folding.quotient(np.abs(unseen.x), np.abs(around), unseen.label) == 0
     assert folding.quotient(unseen.x, around, unseen.label) > 2
+
+
+def test_constructed_networks_are_right_everywhere_and_fold_their_features_only_behind_a_folded_layer():
+    """The same function three times; without its knots it is linear in |x|, and wrong."""
+    found = [proofs_shells.folds(constructed.folding_network(depth)) for depth in (1, 2, 3)]
+    found.append(proofs_shells.folds(constructed.from_seven_units()))
+    for one in found:
+        assert one["worst"] == 1 and one["lowest"] <= 2.75 and one["highest"] >= 4
+    assert [one["quotient"] == 0 for one in found] == [False, True, True, False]
+    assert found[1]["match"] == 1 and found[3]["match"] < 0.3
+    broken = constructed.folding_network(2)
+    broken.weights[2][0, 0, 1:] = 0
+    assert proofs_shells.folds(broken)["worst"] < 0.9
+
+
+def test_seven_units_in_the_first_layer_are_needed():
+    """Six cannot tell two points of different classes apart, for any weights; the seven of the construction can."""
+    for seed, units in enumerate((0, 1, 3, 6, 6)):
+        first = stats.stream("test first layer", seed).standard_normal((units, 7))
+        inner, outer = constructed.hidden_from(first)
+        assert shells.radius(inner) == pytest.approx(1) and shells.radius(outer) == pytest.approx(2)
+        assert (inner > 0).all() and (outer > 0).all()
+        assert np.abs(first @ (inner - outer)).max(initial=0) < 1e-12
+    network = constructed.from_seven_units()
+    assert network.widths == (7, 7, 56, 1)
+    assert np.diff(network.forward(np.stack([inner, outer]))[0]) > 1
+    with pytest.raises(ValueError, match="first_units must"):
+        constructed.hidden_from(np.eye(7))
+
+
+def test_nearest_training_points_are_of_class_1_and_training_commutes_with_reflections():
+    share, lead = proofs_shells.nearest_margin(3)
+    assert share == 1 and 0 < lead < 1  # the proposition has 1, for whole shells
+    assert proofs_shells.reflected_training(True) and not proofs_shells.reflected_training(False)
+
+
+# Kernels.
+
+
+def test_formulas_of_the_tangent_kernel_against_automatic_differentiation():
+    for depth in (1, 4):
+        errors = proofs_shells.tangent_errors(depth, 20)
+        assert max(errors["logit"], errors["probability"]) < 1e-12 < 1e-3 < errors["no biases"]
+    terms = proofs_shells.three_terms()
+    assert terms["right"] < 1e-12 < 1e-3 < terms["wrong"]
+
+
+def test_machines_on_gradients_are_kernel_machines_and_the_probability_is_bounded():
+    assert proofs_shells.machine_difference(0.1) < 1e-5
+    assert proofs_shells.probability_bound(1.0, 1) <= 1 < proofs_shells.probability_bound(1.0, 2)
+
+
+def test_joint_and_full_invariance_do_what_they_say():
+    kernels = proofs_shells.flip_kernels()
+    known = {
+        "Gaussian": (True, False, True),
+        "Gaussian, averaged over flips": (True, True, True),
+        "tangent, one layer, infinite width": (True, False, True),
+        "tangent, one layer, 128 units": (False, False, False),
+    }
+    for name, wanted in known.items():
+        assert tuple(gap < 1e-6 for gap in proofs_shells.flip_differences(kernels[name])) == wanted
+
+
+def test_what_is_lost_off_the_invariant_functions_is_all_that_is_lost():
+    """E(f - y)^2 = E(f_G - y)^2 + E(f - f_G)^2 for an invariant y; not for another one."""
+    points = proofs_shells.orbits(10)
+    f = np.sin(points @ stats.stream("test averages").standard_normal(7))
+    average = f.reshape(-1, 128).mean(axis=1).repeat(128)
+    invariant = (shells.radius(points) > 1.5) * 2.0 - 1
+    for y, holds in ((invariant, True), (invariant * np.sign(points[:, 0]), False)):
+        gap = np.mean((f - y) ** 2) - np.mean((average - y) ** 2) - np.mean((f - average) ** 2)
+        assert (abs(gap) < 1e-12) == holds
+
+
+def test_invariant_share_is_that_of_draws_and_widths_bring_joint_invariance():
+    points = proofs_shells.orbits(4)
+    K = arc_cosine.ntk(points, depth=1, width=64)
+    share = proofs_shells.invariant_share(K)
+    assert share == pytest.approx(proofs_shells.simulated_share(K), rel=0.15) and share < 1 / 128
+    assert proofs_shells.invariant_share(np.eye(512)) == pytest.approx(3 / 511)  # 1/128, of four orbits less their mean
+    averaged = proofs_shells.flip_kernels()["Gaussian, averaged over flips"](points, points)
+    assert proofs_shells.invariant_share(averaged) == pytest.approx(1)
+    defects = np.median(proofs_shells.joint_defects([64, 1024], 4), axis=1)
+    assert np.log(defects[0] / defects[1]) / np.log(16) == pytest.approx(0.5, abs=0.15)
+
+
+# The first push.
 
 
 def test_cosines_of_random_weights_have_their_law():
@@ -60,6 +159,81 @@ def test_without_biases_an_odd_target_pushes_all_neurons_alike(loss):
 
     assert spread(3) < 1e-12 and spread(7) < 1e-12
     assert spread(4) > 0.1 and spread(3, shift=0.5) > 0.01 and spread(3, bias=1.0) > 0.01
+
+
+@pytest.mark.parametrize("degree", [3, 4, 6, 7])
+def test_first_push_of_the_initial_units(degree):
+    """The law within the error of a simulation; not without its leading coefficient."""
+    found = proofs_polynomials.push(degree, 20_000, 128)
+    noise = np.sqrt((found.error**2).sum())
+    right, wrong = (np.sqrt(((found.measured - law) ** 2).sum()) / noise for law in (found.law, found.crippled))
+    assert right < 2.5 < wrong
+
+
+def test_turn_of_a_unit_is_linear_for_odd_and_exponential_for_even_targets_and_blind_to_the_mean():
+    for degree, a, mean in ((3, 0.5, 0.0), (5, 0.5, 0.0), (4, -0.5, 0.0), (4, 0.5, 0.3), (6, 0.5, -0.3)):
+        path = proofs_polynomials.turn(degree, a=a, mean=mean, until=4)
+        assert path.tangent == pytest.approx(path.identity, rel=1e-4, abs=1e-6)
+        early = slice(0, 100)  # until t = 1
+        assert path.tangent[early] == pytest.approx(path.leading[early], rel=0.05, abs=0.003)
+        if mean:  # as if the push along the direction, which has c_0, were the turn
+            wrong = path.leading[0] * (path.leading / path.leading[0]) ** (1 + mean / (2**0.5 * path.rate))
+            error, off = (np.abs(law / path.tangent - 1)[100] for law in (path.leading, wrong))
+            assert error < off / 3
+    grows, shrinks = (proofs_polynomials.turn(4, a=a).tangent for a in (-0.5, 0.5))
+    assert grows[-1] > 20 * grows[0] and shrinks[-1] < shrinks[0] / 20
+
+
+# Weight decay.
+
+
+@pytest.mark.parametrize("keep", [0.3, 0.5, 0.9, 0.97])
+def test_adadelta_with_decay_alone_is_attracted_to_alternation_and_grows_by_its_law(keep):
+    """Multipliers keep and 2 keep - 1; the growth is the law's for every keep, and no law with another constant."""
+    assert proofs_decay.multipliers(keep) == pytest.approx([2 * keep - 1, keep], abs=1e-5)
+    for decay, rate in ((10, 1), (3, 1), (100, 0.1)):
+        assert proofs_decay.approached(decay, rate, keep) == pytest.approx(1, rel=0.03)
+    wrong = (1 - 2 / 3**2) / 4  # half of what the decay takes off
+    assert proofs_decay.increment(3) / wrong < 0.8
+
+
+def test_weights_grow_above_two_and_vanish_below_from_an_ordinary_start():
+    above, below = proofs_decay.alone(3, weights=100), proofs_decay.alone(1.8, weights=100)
+    assert above.flips == 1 and above.growth == pytest.approx(1, rel=0.01)
+    assert below.size < 1e-12
+
+
+def test_gradient_flow_keeps_below_its_bound_and_only_a_decay_above_one_empties_the_layer():
+    flows = {decay: proofs_decay.flow(decay) for decay in (0.1, 1.5)}
+    assert all(one.over_bound <= 1 for one in flows.values())
+    assert flows[1.5].left < 1e-3 < 0.3 < flows[0.1].left
+    assert proofs_decay.largest_moment("correlated") == pytest.approx(1, abs=0.01)
+
+
+# Kernels that do not know the direction, the one step, silent alignment.
+
+
+def test_a_kernel_chosen_by_labels_stays_below_the_ceiling_of_all_and_one_that_knows_does_not():
+    found = proofs_polynomials.ceiling_check(directions=60, size=4000)
+    assert max(found["gaussian"], found["chosen"]) < 1 < 2 < found["knowing"]
+    assert found["eigenvectors"] == pytest.approx(1, abs=0.02)
+
+
+def test_one_step_turns_units_for_even_targets_and_needs_the_points_of_the_law():
+    for degree in (4, 6):
+        found = np.mean([proofs_polynomials.step_measured(degree, 10_000, seed) for seed in range(3)])
+        assert found == pytest.approx(proofs_polynomials.step_law(degree, 10_000), rel=0.12)
+        assert found > 1.3 * proofs_polynomials.step_law(degree, 3000)
+        assert proofs_polynomials.points_needed(degree) > 10_000
+    assert np.mean([proofs_polynomials.step_measured(3, 10_000, seed) for seed in range(3)]) < 0.35
+
+
+def test_form_of_a_linear_kernel_is_bounded_by_the_size_of_the_start():
+    """With whitened inputs only."""
+    white = [proofs_polynomials.linear_silence(scale) for scale in (1.0, 0.1, 0.01)]
+    assert all(one.bound <= 1 and one.above for one in white)
+    assert [one.loss for one in white] == sorted(one.loss for one in white) and white[2].loss > 0.99
+    assert proofs_polynomials.linear_silence(0.01, np.geomspace(2, 0.02, 10)).bound > 1
 
 
 def small_start(scale, inputs=6, units=30):

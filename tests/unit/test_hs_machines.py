@@ -4,15 +4,18 @@ import numpy as np
 import pytest
 
 from experiments.hidden_structure import (
+    linear_machines,
     orthant_machines,
     orthant_scores,
+    orthants,
     polynomial_machines,
+    polynomials,
     shells,
+    silent_null,
     tangent_identity,
 )
 from shallow.kernels import layered
 
-SMALL = {"points": 1, "epochs": 1}
 POLYNOMIAL = {"size": 2000, "points": 200, "tuning": 40, "penalties": (0.1, 1.0), "gammas": (1.0, "scale"), "epochs": 1}
 
 
@@ -40,9 +43,33 @@ def test_scores_tell_the_folded_radius_from_a_half_space():
     assert half.empty == half.others == half.worst == 0.5 and half.ones in (0, 1)
 
 
+def test_machines_of_several_limits_share_a_kernel_and_nothing_else():
+    """Their values are those of each alone, block by block."""
+    few = orthant_scores.subset(shells.draw(0).train, 1)
+    kernel = orthant_machines.tangent_kernel(orthants.untrained(0, 1, 16), "probability")
+    reduced, y = linear_machines.reduced(kernel(few.x), 1e-9), orthant_scores.labels(few)
+    ended = linear_machines.coordinate_descent(reduced, y, 10.0, np.random.default_rng(0), passes=(2, 50))
+    pivots, blocks = few.x[reduced.pivots], (few.x[:20], few.x[20:])
+    for machine, values in zip(ended, orthant_machines._together(kernel, pivots, ended), strict=True):
+        for x in blocks:
+            assert values(x) == pytest.approx(machine.values(kernel(x, pivots)), rel=1e-8)
+    assert not np.allclose(ended[0].coefficients, ended[1].coefficients)
+
+
+def test_the_first_epochs_of_a_network_are_those_of_its_whole_training():
+    """So that what is trained afresh for an early kernel is the stored network on its way."""
+    task, (width, rate, decay) = shells.draw(0), orthants.document(2)
+    early = orthant_machines._early(task, 0, 2, 1)
+    longer = orthants.trained(task, 0, 2, width, rate=rate, decay=decay, epochs=1, validation_batch=orthants.BATCH)[
+        1
+    ].last
+    assert np.array_equal(early.parameters, longer.parameters)
+    assert np.array_equal(orthant_machines._early(task, 0, 2, 0).parameters, orthants.untrained(0, 2, width).parameters)
+
+
 def test_scalings_are_those_of_features():
     """On explicit gradients; the logit's and the probability's points have one direction."""
-    network = orthant_machines._network(0, 1, 1)[1]
+    network = orthants.untrained(0, 1, 128)
     x = shells.draw(0).train.x[:30]
     J = layered.jacobian(*network.network(0), x)
     rows = J / np.linalg.norm(J, axis=1, keepdims=True)
@@ -59,6 +86,34 @@ def test_scalings_are_those_of_features():
         assert found(x[:5], x) == pytest.approx(kernel[:5], rel=1e-8, abs=1e-8 * np.abs(kernel).max()), scaling
     probability = orthant_machines.scaled_kernel(network, "probability", "cosine", x)
     assert probability(x) == pytest.approx(wanted["cosine"])
+
+
+def test_a_reflection_leaves_the_gaussian_machine_what_it_is():
+    x, u = np.random.default_rng(0).standard_normal((20, 7)), np.ones(7)
+    turned = polynomial_machines.first_coordinate(x, u)
+    assert turned[:, 0] == pytest.approx(x.sum(axis=1) / 7**0.5) and turned @ turned.T == pytest.approx(x @ x.T)
+    assert polynomial_machines.first_coordinate(x, np.eye(7)[0]) == pytest.approx(x)
+    options = {name: value for name, value in POLYNOMIAL.items() if name != "epochs"}
+    gaussian = polynomial_machines.compared(0, 5, learners=("gaussian",), cross_validated=False, **options)
+    among = polynomial_machines.by_dimension(0, 100, **options)
+    assert among.r2.values == pytest.approx(gaussian.r2.isel(machine=0).values, abs=1e-3, nan_ok=True)
+    assert polynomial_machines.by_dimension(0, 1, **options).r2.sel(part="test", range="all") > 0.9
+
+
+def test_predictions_are_kept_in_the_order_of_the_rows():
+    options = POLYNOMIAL | {"learners": ("network", "initial"), "cross_validated": False, "validation_batch": 32}
+    found = polynomial_machines.compared(0, 3, keep=True, **options)
+    task = polynomials.problem("independent", 3, 0, size=2000)
+    y = task.y[np.concatenate([task.rows["train"][:200], task.rows["test"]])]
+    for part, inside in (("train", slice(0, 200)), ("test", slice(200, None))):
+        error = ((found.prediction.values[:, inside] - y[inside]) ** 2).mean(axis=1)
+        assert found.mse.sel(part=part, range="all").values == pytest.approx(error)
+
+
+def test_labels_dealt_at_random_are_not_learnt():
+    found = silent_null.shuffled(0, "independent 3", points=50, epochs=(0, 1), looks=1, size=1000)
+    assert found.step.values.tolist() == [0, 25, 50, 75]
+    assert found.loss[-1] > 0.9 * found.loss[0] and found.alignment.max() < 0.2
 
 
 def test_fuzz_is_the_scatter_about_a_function():

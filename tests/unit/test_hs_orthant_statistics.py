@@ -76,6 +76,16 @@ def test_coverage_of_a_printed_half_width():
     assert covered == pytest.approx(0.95, abs=0.01) and ratio == pytest.approx(2.776 / 1.96, abs=0.01)
 
 
+def test_median_coverage_of_entries():
+    runs = np.linspace(-1, 1, 20)[:, None] * np.array([1.0, 1.0, 1e-6])
+    narrow = statistics.median_coverage(runs, np.array([1e-6, 1e-6, 1e-6]), name="test")
+    wide = statistics.median_coverage(runs, np.array([2.0, 2.0, 1e-9]), name="test")
+    assert narrow.high < 0.2
+    assert wide.estimate == wide.low == 1
+    with pytest.raises(ValueError, match="half_widths"):
+        statistics.median_coverage(runs, np.ones(2), name="test")
+
+
 def test_logistic_profiles():
     r = np.arange(5, 26) / 10
     r2, centre = statistics.logistic_fit(r, 1 / (1 + np.exp(-(r - 1.4) / 0.15)))

@@ -78,3 +78,23 @@ def test_nearest_points_before_training():
     assert found.sel(depth=0, label=0) <= 0.02 and found.sel(depth=0, label=1) >= 0.98
     initial = orthants.author(0, 3, epochs=1, final=False).match.sel(moment="initial")
     np.testing.assert_array_equal(found.sel(depth=3), initial)
+
+
+def test_a_nudge_moves_one_training_point_by_its_last_bit():
+    plain, same, moved = (
+        orthants.author(0, 2, **SHORT),
+        sweeps.nudged(0, 2, 0, **SHORT),
+        sweeps.nudged(0, 2, 1, **SHORT),
+    )
+    assert same.equals(plain)
+    first = [float(cell.training.sel(epoch=1)) for cell in (plain, moved)]
+    assert first[0] != first[1] == pytest.approx(first[0], rel=1e-5)
+    with pytest.raises(ValueError, match="nudge"):
+        sweeps.nudged(0, 2, -1, **SHORT)
+
+
+def test_the_two_ways_to_stop_train_alike():
+    document, points = orthants.author(0, 2, **SHORT), sweeps.by_points(0, 2, **SHORT)
+    assert document.training.equals(points.training)
+    assert not document.validation.equals(points.validation)
+    assert document.accuracy.equals(points.accuracy)

@@ -27,6 +27,25 @@ def test_a_network_finds_the_direction_that_its_labels_know_of():
     assert float(shuffled.r2.sel(part="test", range="bulk")) < 0.1
 
 
+def test_the_author_s_stopping_changes_the_end_and_not_the_path():
+    options = {"size": 400, "epochs": 30, "early": 5, "width": 8, "patience": None, "keep": True}
+    points, batches = (polynomials.network(1, 3, validation_batch=batch, **options) for batch in (None, 3))
+    assert np.array_equal(points.path_square, batches.path_square)
+    assert not np.array_equal(points.path_validation, batches.path_validation)
+    training = polynomials.problem("independent", 3, 1, size=400).rows["train"]
+    assert batches.learnt.size == len(training)
+
+
+def test_more_points_of_one_draw_at_equal_steps():
+    """The validation and test points stay, and so does the scale of the inputs."""
+    options = {"size": 400, "steps": 40, "early": 2}
+    few, many = (polynomial_probes.sampled(1, 3, points, **options) for points in (64, 320))
+    assert (int(few.epochs), int(many.epochs)) == (20, 4)
+    assert float(few.path_square[0]) == float(many.path_square[0])
+    with pytest.raises(ValueError, match="points"):
+        polynomial_probes.sampled(1, 3, 321, **options)
+
+
 def test_run_0_starts_from_the_author_s_weights_in_pairs():
     torch.manual_seed(polynomials.NETWORK_SEED)
     layer = torch.nn.Linear(100, 8)

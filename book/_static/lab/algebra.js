@@ -35,8 +35,7 @@ ShallowLab.algebra = function algebra() {
     return out;
   }
   const gram = (A, m, k) => product(A, A, m, m, k, zeros(m * m), true);
-  function transposed(A, m, n) {
-    const out = zeros(m * n);
+  function transposed(A, m, n, out = zeros(m * n)) {
     for (let i = 0; i < m; i++) for (let j = 0; j < n; j++) out[j * m + i] = A[i * n + j];
     return out;
   }

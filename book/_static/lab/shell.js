@@ -16,7 +16,8 @@
  *   least                  size below which differences are relative to it and not to the number
  *   title, columns         its name in words; [key, label, how it is written] of each of the values
  *   controls               [{ name, label, kind: "range" | "scale" | "choice" | "whole", group, ... }]; those with
- *                          `display` change what is drawn, not what is computed
+ *                          `display` change what is drawn, not what is computed, and those with `shows(settings)` are
+ *                          there, and count, only for some settings
  *   refuse(settings)       why these settings cannot be run, or null
  *   panels                 what is plotted; see `plot`
  *   describe(view)         what happened, in words
@@ -243,11 +244,9 @@ globalThis.ShallowLab ??= { models: {} };
     const status = element("p", { className: "lab-status" });
     status.setAttribute("role", "status");
     status.setAttribute("aria-live", "polite");
-    const code = element("code"), rows = element("tbody");
+    const code = element("code"), rows = element("tbody"), head = element("tr"), top = element("thead", {}, head);
     const tables = element("details", { className: "lab-table" },
-      element("summary", { textContent: "The curves as a table" }),
-      element("table", {}, element("thead", {}, element("tr", {}, ...[unit, ...lab.columns.map(([, label]) => label)]
-        .map((label) => element("th", { scope: "col", textContent: label })))), rows));
+      element("summary", { textContent: "The curves as a table" }), element("table", {}, top, rows));
     const python = element("details", { className: "lab-python" },
       element("summary", { textContent: "Show as Python" }), element("pre", { tabIndex: 0 }, code));
     const plots = element("div", { className: "lab-plots" });
@@ -276,9 +275,12 @@ globalThis.ShallowLab ??= { models: {} };
       const { epochs, values } = view, count = values[lab.columns[0][0]]?.length ?? 0;
       const stride = Math.max(1, Math.floor((epochs.length - 1) / 10));
       const shown = Array.from({ length: Math.ceil(count / stride) }, (_, k) => k * stride);
+      const columns = lab.columns.filter(([key]) => count === 0 || values[key].some((value) => value != null));
+      head.replaceChildren(...[unit, ...columns.map(([, label]) => label)]
+        .map((label) => element("th", { scope: "col", textContent: label })));
       rows.replaceChildren(...shown.map((k) => element("tr", {},
         element("th", { scope: "row", textContent: whole(epochs[k]) }),
-        ...lab.columns.map(([key, , write = (value) => value.toFixed(3)]) =>
+        ...columns.map(([key, , write = (value) => value.toFixed(3)]) =>
           element("td", { textContent: values[key][k] == null ? "" : write(values[key][k]) })))));
     }
     function story() {
@@ -303,7 +305,9 @@ globalThis.ShallowLab ??= { models: {} };
     }
 
     // --- settings
-    const equal = (a, b) => lab.controls.every((control) => control.display || a[control.name] === b[control.name]);
+    const offered = (control, settings) => control.shows?.(settings) ?? true;
+    const equal = (a, b) => lab.controls.every((control) => control.display || !offered(control, b)
+      || a[control.name] === b[control.name]);
     function display(settings) {
       view.settings = settings;
       for (const panel of panels) panel.recolour();
@@ -317,7 +321,11 @@ globalThis.ShallowLab ??= { models: {} };
       const known = presets.find((preset) => equal(preset.settings, settings));
       view.book = known?.run ?? null;
       presets.forEach((preset, k) => choices[k].setAttribute("aria-pressed", String(preset === known)));
-      for (const control of lab.controls) inputs[control.name].set(settings[control.name]);
+      for (const control of lab.controls) {
+        inputs[control.name].set(settings[control.name]);
+        inputs[control.name].row.hidden = !offered(control, settings);
+      }
+      for (const group of groups) group.hidden = !group.querySelector(".lab-control:not([hidden])");
       code.textContent = lab.python(settings);
       remember();
       const refused = lab.refuse(settings);

@@ -1,5 +1,5 @@
-/* NumPy's random streams: `numpy.random.default_rng([7, 50, 3])` with its uniform, permutation and choice from two, bit
- * for bit, and its standard_normal to 1e-13; `named` is shallow.stats.stream.
+/* NumPy's random streams: `numpy.random.default_rng([7, 50, 3])` with its uniform, permutation, choice from two and
+ * integers below a power of two, bit for bit, and its standard_normal to 1e-13; `named` is shallow.stats.stream.
  *
  * SeedSequence (numpy/random/bit_generator.pyx) spreads the seeds over the state of PCG64 (O'Neill 2014), whose
  * 64-bit numbers give uniforms of 53 bits.  `streams` uses nothing outside itself: workers get it as text.
@@ -107,6 +107,7 @@ ShallowLab.streams = function streams() {
       },
       permutation,
       either: (pair, count) => Array.from({ length: count }, () => pair[half() >>> 31]),  // Generator.choice from two
+      bits: (count) => half() >>> (32 - count),  // Generator.integers(2 ** count)
     };
   }
 

@@ -99,6 +99,7 @@ def train(
     epochs: int,
     batch: int = 32,
     validation: tuple[np.ndarray, np.ndarray] | None = None,
+    validation_batch: int | None = None,
     patience: int | None = None,
     min_delta: float = 1e-4,
     mode: str = "regular",
@@ -123,6 +124,9 @@ def train(
         epochs: at most so many, after the warm-up.
         batch: B, at most n.
         validation: inputs and labels, each shared or one per network as x and y are.
+        validation_batch: if given, the validation loss is the mean of the means over batches of so many validation
+            points, put in a new random order after every epoch, as a loop over a shuffled loader computes it: points of
+            a smaller last batch count more.  By default it is the mean over the points.  Training is the same.
         patience, min_delta: a network stops when its validation loss has not fallen by at least `min_delta` below that
             of the last such improvement for `patience` epochs; by default it never does.  It keeps its last weights.
         mode: "regular"; or after `warmup` epochs, not seen by early stopping, the first layer is frozen: "stop-first",
@@ -152,10 +156,11 @@ def train(
     points = _data(networks, x, y, "", loss)
     held_out = None if validation is None else _data(networks, *validation, "validation ", loss)
     checks.integers(1, points[0].shape[-2], batch=batch)
-    if patience is not None:
-        checks.integers(1, patience=patience)
-        if validation is None:
-            raise ValueError("validation must be given where patience is, got None")
+    for name, given in {"patience": patience, "validation_batch": validation_batch}.items():
+        if given is not None:
+            checks.integers(1, **{name: given})
+            if validation is None:
+                raise ValueError(f"validation must be given where {name} is, got None")
     rates, decays = for_each(replicas, rate=rate), for_each(replicas, decay=decay)
     warmup = 0 if mode == "regular" else warmup
     total, kind, layers = warmup + epochs, LOSSES[loss], MODES[mode]
@@ -166,6 +171,7 @@ def train(
         state, rng, (x, y) = _State(networks, r), rngs[r], _of(points, r)
         losses, values = np.full((2, total), np.nan), []
         best, best_epoch, best_loss, diverged = state.theta.copy(), 0, np.inf, False
+        shuffle = None if validation_batch is None else rng.spawn(1)[0]
 
         def look(t: int) -> None:
             if t in recorded:
@@ -180,7 +186,7 @@ def train(
             options = (rng.permutation(len(x)), batch, kind, OPTIMISERS[optimiser], rates[r], decays[r])
             losses[0, t - 1] = state.epoch(frozen, x, y, *options)
             if held_out is not None:
-                losses[1, t - 1] = backpropagation.mean_loss(state.theta, state.widths, *_of(held_out, r), kind)
+                losses[1, t - 1] = state.held_out(*_of(held_out, r), kind, validation_batch, shuffle)
             look(t)
             seen = losses[: 1 if held_out is None else 2, t - 1]
             diverged = not (np.isfinite(seen).all() and np.isfinite(state.theta).all())
@@ -221,6 +227,16 @@ class _State:
         trained = np.ones(len(self.ages), np.bool_)
         trained[list(frozen)] = False
         return backpropagation.epoch(self.theta, self.moments, self.ages, trained, self.widths, x, y, *options)
+
+    def held_out(
+        self, x: np.ndarray, y: np.ndarray, kind: int, batch: int | None, rng: np.random.Generator | None
+    ) -> float:
+        if batch is None:
+            return backpropagation.mean_loss(self.theta, self.widths, x, y, kind)
+        order, whole = rng.permutation(len(x)), (len(x) - 1) // batch  # batches before the last
+        parts = (order[: whole * batch], order[whole * batch :])
+        first, last = (backpropagation.mean_loss(self.theta, self.widths, x[p], y[p], kind) for p in parts)
+        return (whole * first + last) / (whole + 1) if whole else last
 
     def redraw_output(self, rng: np.random.Generator) -> None:
         width = int(self.widths[-2])
