@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +18,7 @@ from joblib import cpu_count
 from shallow.book import fingerprint, recording, records, sweep, verification
 
 INTERRUPTED = 130  # the customary exit status after Ctrl-C
+GRACE = 10  # seconds between SIGTERM and an end by force
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -75,9 +78,17 @@ def record(names, everything, anew, jobs, device, seeds, scheduler, dry_run) -> 
 
 @contextmanager
 def _resumable() -> Iterator[None]:
-    """Let SIGTERM end the block as Ctrl-C does: with a word on how to go on, and the customary exit status."""
+    """Let SIGTERM end the block as Ctrl-C does: with a word on how to go on, and the customary exit status.
+
+    A signal that meets joblib within one of its locks can leave it waiting for ever.  Cells on disk are whole at any
+    moment, so the process then ends without it.
+    """
+    last_resort = threading.Timer(GRACE, os._exit, (128 + signal.SIGTERM,))
+    last_resort.daemon = True
 
     def interrupt(number, frame):
+        if not last_resort.is_alive():
+            last_resort.start()
         raise KeyboardInterrupt(number)
 
     before = signal.signal(signal.SIGTERM, interrupt)
@@ -89,6 +100,7 @@ def _resumable() -> Iterator[None]:
         click.echo("\ninterrupted; the same command goes on where it stopped", err=True)
         sys.exit(128 + interruption.args[0] if interruption.args else INTERRUPTED)
     finally:
+        last_resort.cancel()
         signal.signal(signal.SIGTERM, before)
 
 

@@ -45,7 +45,7 @@ def wrong_by(record, name, cell):
     if values.dtype.kind not in "fiu":
         return {"others": ~values if values.dtype.kind == "b" else values + "x"}
     d, scale = spread(record[name]), float(np.abs(values.values[np.isfinite(values.values)]).max(initial=0.0))
-    step = 0.2 * d or 0.2 * scale or 1.0
+    step = 0.2 * (d if d > 2e-4 * scale else scale) or 1.0  # smaller spreads are below what single precision admits
     if not values.size:
         return {}
     whole = values.dtype.kind in "iu"
