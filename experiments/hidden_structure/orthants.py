@@ -8,7 +8,7 @@ that is studied: the empty one, or the one with few points.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import xarray as xr
@@ -36,16 +36,16 @@ BETWEEN = 2100
 
 
 @releases_gil
-def author(run: int, depth: int, *, keep: int = 0, **options) -> xr.Dataset:
+def author(run: int, depth: int, *, keep: Sequence[int] = (), **options) -> xr.Dataset:
     """:func:`network` with the document's configuration (:data:`AUTHORS`) and stopping: Tables 1 and 2, Figure 2.
 
     Its program stops by the mean of the means over batches of the validation points, in a new order every epoch.  The
-    weights of the first `keep` runs are kept; those of the others are NaN.
+    weights are kept of the first ``keep[depth - 1]`` runs; those of the others are NaN.
     """
     width, rate, decay = document(depth)
     options |= {"rate": rate, "decay": decay, "validation_batch": BATCH}
-    found = network(run, depth, width, keep=keep > 0, **options)
-    return found.assign(theta=found.theta * np.nan) if "theta" in found and run >= keep else found
+    found = network(run, depth, width, keep=bool(keep), **options)
+    return found.assign(theta=found.theta * np.nan) if "theta" in found and run >= keep[depth - 1] else found
 
 
 def document(depth: int) -> tuple[int, float, float]:
