@@ -129,7 +129,7 @@ def _part(network: Committee, kept: np.ndarray, x: np.ndarray) -> np.ndarray:
 RECORDS: dict[str, Recipe] = {
     "arrangements": Recipe(
         arranged,
-        {"gain": [0.01, 3.0], "seed": [0, 1, 2]},
+        {"gain": [0.01, 3.0], "seed": list(range(6))},
         {"steps": [50, 4000]},
         "Populations clamped, begun out of balance, and pruned",
         shortened={"steps": [50]},

@@ -129,7 +129,7 @@ RECORDS: dict[str, Recipe] = {
     "tiling": _recipe({"seed": list(range(5))}, "A hundred neurons, 2000 steps", gain=3.0, width=100),
     **{
         f"widths_{width}": _recipe(
-            {"gain": [0.01, 3.0], "seed": SEEDS}, f"{width} neurons, 3000 steps", 3000, width=width
+            {"gain": [0.01, 3.0], "seed": list(range(10))}, f"{width} neurons, 3000 steps", 3000, width=width
         )
         for width in (20, 40, 100)
     },

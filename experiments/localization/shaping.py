@@ -1,18 +1,21 @@
 r"""Does training shape the receptive fields, or does it scale them up, and which objective do the shapes follow?
 
 :func:`split` takes trained fields apart into directions and norms and asks what either is worth without the other, with
-the biases chosen anew.  :func:`followed` starts a population of negative biases from planted fields.
+the biases chosen anew.  :func:`scaled` scales bumps up.  :func:`followed` starts a population of negative biases from
+planted fields.
 Source: note on localized receptive fields, Section 2, "A cheat", and the passage from (6) to (7).
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 import xarray as xr
 from scipy import optimize
 
-from experiments.localization import networks
+from experiments.localization import dominance, networks, reductions
 from experiments.localization.dominance import gabors
 from shallow import checks
 from shallow import receptive_fields as fields
@@ -120,6 +123,53 @@ def split(
     ).assign_coords(shape=["initial", "final"], factor=list(factors), change=list(kept))
 
 
+def scaled(
+    seed: int,
+    *,
+    gain: float = 3.0,
+    widths: Sequence[float] = (1.5, 2.0),
+    slopes: Sequence[float] = (-0.5, -1.0, -1.5),
+    norms: Sequence[float] = (0.5, 1.0, 2.0, 4.0, 8.0),
+    pairs: int = 20_000,
+    points: int = 4000,
+) -> xr.Dataset:
+    r"""What a bump gains when its norm and its bias grow together, b/|w| = slope, by (8), (6) and the loss.
+
+    Returns:
+        point, ring (width, slope, norm): the probabilities (8) and (6) on one set of pairs;
+        loss (width, slope, norm): the least loss (2) over the output offset of a network of this bump at all places
+            with both signs, over `points` samples;
+        differ, tied, value (size, bias): for the bump of width 2, pairs that (7) decides otherwise than (8), share of
+            ties by rounding, and the probability (7), at norms 0.5 to 4 and biases -4 to 1.
+
+    Cost: 3 s.
+    """
+    slow, fast = networks.pair(gain)
+    batch = nlgp.minibatch(stream("localization", "cheat loss", seed), slow, fast, points // 2)
+    shape = (len(widths), len(slopes), len(norms))
+    point, ring, losses = (np.empty(shape) for _ in range(3))
+    for i, width in enumerate(widths):
+        bump = gabors(networks.N, [width], [0])[0]
+        W = np.array(norms)[:, None] * bump
+        here = dominance.outcomes_at_a_point(stream("localization", "cheat pairs", seed), slow, fast, W, pairs)
+        point[i] = dominance.probability(here).value
+        for j, slope in enumerate(slopes):
+            b, rng = slope * np.array(norms), stream("localization", "cheat pairs", seed)
+            around = dominance.outcomes_on_average(rng, slow, fast, W, b[:, None], pairs)[:, 0]
+            ring[i, j] = dominance.probability(around).value
+            losses[i, j] = [reductions.tiled_loss(w, bias, batch) for w, bias in zip(W, b)]
+    rng, bump = stream("localization", "cheat", seed), gabors(networks.N, [2.0], [0])[0, 0]
+    h = [reductions.responses(rng, process, bump, pairs, moved=True) for process in (slow, fast)]
+    sizes, biases = (0.5, 1.0, 2.0, 4.0), (-4.0, -2.0, -1.0, 0.0, 1.0)
+    events = np.array([[reductions.through_sigmoid(*h, norm, b) for b in biases] for norm in sizes])
+    axes, plane = ("width", "slope", "norm"), ("size", "bias")
+    return xr.Dataset(
+        {"point": (axes, point), "ring": (axes, ring), "loss": (axes, losses)}
+        | {name: (plane, events[..., i]) for i, name in enumerate(reductions.Events._fields)},
+        {"width": list(widths), "slope": list(slopes), "norm": list(norms), "size": list(sizes), "bias": list(biases)},
+    )
+
+
 def planted(begin: str, seed: int, width: float = 2.0, bias: float = -2.0) -> Committee:
     """Forty fields of norm 1, one for each place: "bumps" of that width with signs in turn, "waves" of 0, 1 or 2
     cycles, or "random" ones, which alone have biases 0."""
@@ -173,6 +223,12 @@ RECORDS: dict[str, Recipe] = {
         {},
         "Norms and directions of the fields over time, and what either is worth without the other",
         shortened={"steps": 100, "whole": False},
+    ),
+    "scaled_bumps": Recipe(
+        scaled,
+        {"seed": list(range(5))},
+        {},
+        "Bumps with norm and bias that grow together: the probabilities (8) and (6), and the loss",
     ),
     "planted_fields": Recipe(
         followed,
