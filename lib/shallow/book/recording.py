@@ -20,6 +20,8 @@ from shallow.book import fingerprint, paths, records, sweep
 from shallow.book.recipes import Recipe
 from shallow.book.store import Store, key
 
+LEAST = 4096  # bytes from which on an array is compressed: HDF5 pays for it with an index of 2 kB
+
 
 def store(name: str, device: str | None = None) -> Store:
     """The finished cells of a recording under way: of this cell and parameters, by the present code, on that device.
@@ -101,8 +103,9 @@ def make(
 
 def _write(name: str, wanted: Recipe, dataset: xr.Dataset, cells: Store, device: str) -> None:
     """Data and manifest of a complete record, under a lock that keeps the two files of one process together."""
+    deflated = {"zlib": True, "complevel": 9, "shuffle": True}
     encoding = {
-        key: {"zlib": True, "complevel": 9, "shuffle": True} | ({"dtype": "float32"} if array.dtype == float else {})
+        key: (deflated if array.nbytes > LEAST else {}) | ({"dtype": "float32"} if array.dtype == float else {})
         for key, array in dataset.data_vars.items()
     }
     # In memory, since HDF5 ends the process when the disk is full.
