@@ -1,10 +1,9 @@
-r"""Statistics of runs that the rules on orthants ask for: means of five, a logistic profile, two factors, two modes."""
+r"""Statistics of runs that the rules on orthants ask for: means of five, falls of a profile, two factors, two modes."""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy import optimize, stats
-from scipy.special import expit
+from scipy import stats
 
 from shallow import checks
 from shallow.stats import RESAMPLES, Interval, percentiles, stream
@@ -56,19 +55,6 @@ def median_coverage(runs: np.ndarray, half_widths: np.ndarray, *, name: str, res
 
     draws = [covered(runs[rng.integers(0, len(runs), len(runs))]) for _ in range(resamples)]
     return Interval.from_draws(covered(runs), np.array(draws))
-
-
-def logistic_fit(r: np.ndarray, p: np.ndarray) -> tuple[float, float]:
-    """R2 of the best curve 1 / (1 + exp(-(r - c) / w)) for a profile p(r), shapes (n,), and its centre c."""
-    checks.array(("n",), r=r, p=p)
-    checks.integers(3, points=len(r))
-    r, p = np.asarray(r, dtype=float), np.asarray(p, dtype=float)
-    if np.ptp(p) == 0:
-        return float("nan"), float("nan")
-    starts = [(slope, -slope * centre) for slope in (1.0, 5.0, 20.0) for centre in np.quantile(r, [0.25, 0.5, 0.75])]
-    fits = [optimize.least_squares(lambda z: expit(z[0] * r + z[1]) - p, start) for start in starts]
-    slope, offset = (best := min(fits, key=lambda fit: fit.cost)).x
-    return float(1 - 2 * best.cost / ((p - p.mean()) ** 2).sum()), float(-offset / slope)
 
 
 def falls(profile: np.ndarray) -> np.ndarray:

@@ -181,22 +181,6 @@ def stored(record: xr.Dataset, run: int, depth: int) -> Stack:
     return Stack(theta[None, np.isfinite(theta)], (shells.DIMENSION, *[width] * depth, 1))
 
 
-@releases_gil
-def neighbours_before(run: int) -> xr.Dataset:
-    """Match fractions in the input space, depth 0, and in untrained networks of the document's widths.
-
-    Returns:
-        match (depth, label): as in :func:`measures`, for the empty orthant of a run.
-
-    Cost: half a second.
-    """
-    task = shells.draw(run)
-    there = task.test[task.test.orthant == task.empty[0]]
-    starts = [untrained(run, depth, width) for depth, (width, *_) in AUTHORS.items()]
-    match = [_match(lambda x: x, there, task), *(_match(lambda x, s=s: s.features(x)[0], there, task) for s in starts)]
-    return xr.Dataset({"match": (("depth", "label"), match)}, {"depth": [0, *AUTHORS], "label": [0, 1]})
-
-
 # Measures.
 
 

@@ -174,5 +174,5 @@ def _pixel(kurtosis: float) -> Process:
         return Process(2, 0.1, float(np.exp(log_gain)), tails=tails).excess_kurtosis - kurtosis
 
     return Process(
-        2, 0.1, float(np.exp(optimize.brentq(excess, np.log(1e-2), np.log(highest), xtol=1e-8))), tails=tails
+        2, 0.1, float(np.exp(optimize.brentq(excess, np.log(3e-4), np.log(highest), xtol=1e-8))), tails=tails
     )

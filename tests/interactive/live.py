@@ -1,6 +1,5 @@
 """A page in one kernel, as a reader uses it: run through more than once, in another order, its sliders moved."""
 
-import ast
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -64,12 +63,6 @@ def sections(notebook: NotebookNode) -> list[list[int]]:
         if cell.cell_type == "code" and cell.source.strip():
             found[-1].append(k)
     return [numbers for numbers in found if numbers]
-
-
-def bound(source: str) -> set[str]:
-    """The names that a piece of code assigns at its top level."""
-    return {name.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Assign)
-            for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)}  # fmt: skip
 
 
 @contextmanager

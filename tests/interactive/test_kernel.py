@@ -40,21 +40,3 @@ def test_sections_from_last_to_first_give_the_same(once):
     for section in reversed(live.sections(notebook)):
         again = kernel.run([number for number in section if number in outputs])
         assert [number for number in again if again[number] != outputs[number]] == []
-
-
-# Another value for the cell tagged `parameters` at the top of a chapter.
-CHANGED = {
-    "localization": "SEEDS = range(2)",
-}
-
-
-@pytest.mark.parametrize("name", CHANGED)
-def test_a_chapter_runs_to_its_end_with_other_parameters(name):
-    """The names are compared always; the chapter takes minutes."""
-    notebook = jupytext.read(references.BOOK / f"{name}.md")
-    (cell,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
-    assert live.bound(cell.source) == live.bound(CHANGED[name])
-    cell.source = CHANGED[name]
-    if ALL:
-        with live.kernel(notebook) as kernel:
-            kernel.run(sum(live.sections(notebook), []))

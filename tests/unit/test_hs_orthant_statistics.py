@@ -86,12 +86,7 @@ def test_median_coverage_of_entries():
         statistics.median_coverage(runs, np.ones(2), name="test")
 
 
-def test_logistic_profiles():
-    r = np.arange(5, 26) / 10
-    r2, centre = statistics.logistic_fit(r, 1 / (1 + np.exp(-(r - 1.4) / 0.15)))
-    assert r2 == pytest.approx(1, abs=1e-6) and centre == pytest.approx(1.4, abs=1e-3)
-    assert statistics.logistic_fit(r, 0.5 + 0.4 * np.cos(3 * r))[0] < 0.8
-    assert np.isnan(statistics.logistic_fit(r, np.full(21, 0.5))[0])
+def test_falls_of_a_profile():
     np.testing.assert_allclose(statistics.falls(np.array([[0, 1, 0.5, 0.7, 0.2], [0, 0, 1, 1, 2]])), [1, 0])
 
 

@@ -73,13 +73,6 @@ def test_constant_networks_have_no_correlation(task):
     assert found.empty == 0.5 and found.ones == 1
 
 
-def test_nearest_points_before_training():
-    found = orthants.neighbours_before(0).match
-    assert found.sel(depth=0, label=0) <= 0.02 and found.sel(depth=0, label=1) >= 0.98
-    initial = orthants.author(0, 3, epochs=1, final=False).match.sel(moment="initial")
-    np.testing.assert_array_equal(found.sel(depth=3), initial)
-
-
 def test_a_nudge_moves_one_training_point_by_its_last_bit():
     plain, same, moved = (
         orthants.author(0, 2, **SHORT),
