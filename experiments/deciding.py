@@ -19,7 +19,7 @@ from pathlib import Path
 import click
 
 from experiments import CHAPTERS
-from shallow.book import claims, records, verification
+from shallow.book import claims, provenance, records, verification
 from shallow.book.claims import Ledger, Outcome, Row
 from shallow.book.claims.display import STYLE, parameters
 from shallow.book.claims.rows import OUTCOME
@@ -90,10 +90,7 @@ def named_records() -> dict[str, list[str]]:
                     other for other in texts if re.search(rf"\b{other}\b", texts[name]) and other not in reached
                 ]
             text = "".join(map(texts.get, reached))
-            found[id] = re.findall(r'records\.load\(\s*"([^"]*)"', text)
-            if f'records.load(f"{chapter}/{{' in text:  # a part of the name is given elsewhere
-                found[id] += [f"{chapter}/{name}" for name in re.findall(r'"(\w+)"', text)]
-            found[id] = [name for name in dict.fromkeys(found[id]) if name in records.recipes()]
+            found[id] = provenance.named(text, text + _constants(file))
     return found
 
 
@@ -103,6 +100,13 @@ def _functions(module: Path) -> dict[str, str]:
     text = module.read_text(encoding="utf-8")
     functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
     return {node.name: ast.get_source_segment(text, node) for node in functions}
+
+
+@functools.cache
+def _constants(module: Path) -> str:
+    """The assignments at the top of a module."""
+    text = module.read_text(encoding="utf-8")
+    return "\n".join(ast.get_source_segment(text, node) for node in ast.parse(text).body if isinstance(node, ast.Assign))
 
 
 def run(rule: Rule) -> tuple[Outcome, list[str]]:

@@ -18,7 +18,6 @@ from shallow.book.recipes import Recipe, releases_gil
 from shallow.stats import stream
 
 DIRECTIONS = ("ones", "random", "coordinate")
-CONTROLS = ("standardised", "points", "adam")
 
 
 @releases_gil
@@ -68,22 +67,6 @@ def turned(run: int, degree: int, direction: str, *, size: int = hidden_index.SI
     rows = {"train": train, "validation": validation, "test": test}
     task = Problem(x, v, hidden_index.polynomial(degree)(v), rows, u)
     return _trained(task, polynomials.SETTINGS["independent"][degree], run, **schedule)
-
-
-@releases_gil
-def control(run: int, kind: str, *, degree: int = 8, size: int = hidden_index.SIZE, **schedule) -> xr.Dataset:
-    """The network of 512 units without weight decay, with one thing changed: is it the reason of a failure?
-
-    "standardised": x has unit variance; "points": four times as many of them; "adam": Adam at 0.001.
-    Raises ValueError for another kind.
-    """
-    checks.one_of(CONTROLS, kind=kind)
-    task, setting = problem("independent", degree, run, size=4 * size if kind == "points" else size), COMMON
-    if kind == "standardised":
-        task = task._replace(x=task.x / task.x.std())
-    if kind == "adam":
-        setting, schedule = COMMON._replace(rate=1e-3), {"optimiser": "adam", **schedule}
-    return _trained(task, setting, run, **schedule)
 
 
 @releases_gil
@@ -228,13 +211,6 @@ RECORDS: dict[str, Recipe] = {
         {"degree": [19, 20, 22, 25], "width": [128, 1024], "decay": [0, 1e-4], "run": FIVE},
         {"case": "given", "rate": 1},
         "Given v, degrees 19 and up at learning rate 1",
-        **RULE,
-    ),
-    "controls": Recipe(
-        control,
-        {"kind": list(CONTROLS), "run": RUNS[:3]},
-        {},
-        "Degree 8 with standardised inputs, four times the points, or Adam",
         **RULE,
     ),
 }

@@ -132,7 +132,7 @@ def test_a_rule_of_no_record_and_a_claim_without_a_function(ruled, monkeypatch):
     result = claim("lo-13", "--anew")
     assert (
         result.exit_code == 0
-        and "book/localization.md#lo-13" in result.stdout
+        and "book/localization/beginning.md#lo-13" in result.stdout
         and "a cell of the page" in result.stdout
     )
     monkeypatch.setattr(deciding, "rules", lambda chapter: {"CL-14": lambda: FOUND})

@@ -28,7 +28,7 @@ COLUMNS = ["record", "what it is", "cells", "time", "MB", "made", "state", "redo
 # Cost, date and state may change without any result changing: tests leave out an output with this mark.
 UNCOMPARED = {"nbval-ignore-output": True}
 # A MyST target, with the title of the section if it stands right above one, or the loading of a record.
-_MARKS = re.compile(r'^\(([\w-]+)\)=$(?:\n+#+ (.+)$)?|\b(provenance|records)\.load\(\s*"([^"]*)"', re.M)
+_MARKS = re.compile(r'^\(([\w-]+)\)=$(?:\n+#+ (.+)$)?|\b(provenance|records)\.load\(\s*(f?"[^"]*")', re.M)
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,18 @@ def anchor(name: str) -> str:
     return "record-" + name.replace("/", "-")
 
 
+def named(code: str, context: str) -> list[str]:
+    """The records that strings of a code name: in full, or by gaps that strings or integers of a context fill."""
+    fillings = set(re.findall(r'"(\w+)"|\b(\d+)\b', context))
+    words = {one for pair in fillings for one in pair}
+    found, known = [], list(records.recipes())
+    for text in dict.fromkeys(re.findall(r'"(\w+/[\w/{}.]+)"', code)):
+        shape = "".join(r"(\w+)" if part[:1] == "{" else part for part in re.split(r"(\{[^}]*\})", text))
+        matches = map(re.compile(shape).fullmatch, known)
+        found += [match.string for match in matches if match and words.issuperset(match.groups())]
+    return found
+
+
 def uses(folder: Path = paths.BOOK) -> Mapping[str, list[Use]]:
     """Where pages, and the rules of claims that they report, load each record; those that nothing loads have no key.
 
@@ -99,14 +111,15 @@ def uses(folder: Path = paths.BOOK) -> Mapping[str, list[Use]]:
     """
     found, sections = defaultdict(list), {}
     for page in pages(folder):
-        place = None
-        for target, title, how, name in _MARKS.findall(page.read_text(encoding="utf-8")):
+        place, text = None, page.read_text(encoding="utf-8")
+        for target, title, how, name in _MARKS.findall(text):
             if target:
                 place = sections[target] = Use(page.stem, target, title or target.upper())
             elif place is not None:
-                found[name].append(place)
+                for one in named(name, text):
+                    found[one].append(place)
             elif how == "provenance":
-                raise ValueError(f"{page.name} loads {name!r} above its first target, so that nothing can link there")
+                raise ValueError(f"{page.name} loads {name} above its first target, so that nothing can link there")
     for id, names in importlib.import_module("experiments.deciding").named_records().items():
         for name in names if id.lower() in sections else ():
             found[name].append(sections[id.lower()])
