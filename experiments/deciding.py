@@ -90,7 +90,8 @@ def named_records() -> dict[str, list[str]]:
                     other for other in texts if re.search(rf"\b{other}\b", texts[name]) and other not in reached
                 ]
             text = "".join(map(texts.get, reached))
-            found[id] = provenance.named(text, text + _constants(file))
+            named = provenance.named(text, text + _constants(file))
+            found[id] = [name for name in named if name in records.recipes()]
     return found
 
 
@@ -106,7 +107,8 @@ def _functions(module: Path) -> dict[str, str]:
 def _constants(module: Path) -> str:
     """The assignments at the top of a module."""
     text = module.read_text(encoding="utf-8")
-    return "\n".join(ast.get_source_segment(text, node) for node in ast.parse(text).body if isinstance(node, ast.Assign))
+    assigned = [node for node in ast.parse(text).body if isinstance(node, ast.Assign)]
+    return "\n".join(ast.get_source_segment(text, node) for node in assigned)
 
 
 def run(rule: Rule) -> tuple[Outcome, list[str]]:

@@ -97,6 +97,9 @@ def named(code: str, context: str) -> list[str]:
     words = {one for pair in fillings for one in pair}
     found, known = [], list(records.recipes())
     for text in dict.fromkeys(re.findall(r'"(\w+/[\w/{}.]+)"', code)):
+        if "{" not in text:
+            found.append(text)  # whether there is such a record or not
+            continue
         shape = "".join(r"(\w+)" if part[:1] == "{" else part for part in re.split(r"(\{[^}]*\})", text))
         matches = map(re.compile(shape).fullmatch, known)
         found += [match.string for match in matches if match and words.issuperset(match.groups())]
@@ -119,7 +122,8 @@ def uses(folder: Path = paths.BOOK) -> Mapping[str, list[Use]]:
                 for one in named(name, text):
                     found[one].append(place)
             elif how == "provenance":
-                raise ValueError(f"{page.name} loads {name} above its first target, so that nothing can link there")
+                what = name.strip('f"')
+                raise ValueError(f"{page.name} loads {what!r} above its first target, so that nothing can link there")
     for id, names in importlib.import_module("experiments.deciding").named_records().items():
         for name in names if id.lower() in sections else ():
             found[name].append(sections[id.lower()])
