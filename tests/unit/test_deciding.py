@@ -159,3 +159,9 @@ def test_loaders_that_cache_are_asked_again(recorded):
 def test_every_rule_decides_a_claim_of_its_document():
     for chapter in claims.documents():
         assert set(deciding.rules(chapter)) <= set(claims.Ledger(chapter).rows)
+
+
+def test_a_rule_that_reads_a_record_once_is_watched_all_the_same():
+    rule = deciding.rules("hidden_structure")["HS-12"]
+    for _ in range(2):
+        assert deciding.run(rule)[1] == ["hidden_structure/linear_machines"]

@@ -18,7 +18,7 @@ from shallow.book import claims, records, sweep
 from shallow.book.claims import Outcome
 from shallow.stats import Interval
 
-load = cache(records.load)
+load = cache(lambda name: records.load(name))  # looked up when called, so that a call can be watched
 
 
 @cache

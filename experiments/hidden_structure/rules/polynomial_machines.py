@@ -30,7 +30,7 @@ AUTHOR_CV = {
     8: (0.21260, 0.2131), 9: (0.14278, 0.14273),
 }  # fmt: skip
 
-load = cache(records.load)
+load = cache(lambda name: records.load(name))  # looked up when called, so that a call can be watched
 
 
 @cache

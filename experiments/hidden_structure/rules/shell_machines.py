@@ -29,7 +29,7 @@ POPULATED = 2**shells.DIMENSION - 1
 ENDED = 1e-3  # relative duality gap of a problem that is solved
 FOUND = 0.75  # E of a network that has found the symmetry
 
-load = cache(records.load)
+load = cache(lambda name: records.load(name))  # looked up when called, so that a call can be watched
 
 
 # What the rules read.

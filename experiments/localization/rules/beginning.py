@@ -22,7 +22,7 @@ from shallow.stats import Interval
 LOCALISED = 0.15
 AHEAD = 500  # step of the flow whose places and signs of bumps are compared with the end
 
-load = cache(records.load)
+load = cache(lambda name: records.load(name))  # looked up when called, so that a call can be watched
 
 
 @cache

@@ -23,7 +23,7 @@ TRAINED = "step 2000"  # of the ten standard networks
 LOCALISED = 0.15  # inverse participation ratio, twice that of white noise on 40 pixels
 STEPS = (0, 200, 400, 1000, 2000, 4000)
 
-load = cache(records.load)
+load = cache(lambda name: records.load(name))  # looked up when called, so that a call can be watched
 
 
 def of_sign(values: xr.DataArray, b: xr.DataArray, sign: int) -> xr.DataArray:

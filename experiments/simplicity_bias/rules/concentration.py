@@ -22,7 +22,7 @@ from shallow.stats import Interval
 SLOPES = (-0.55, -0.43)  # of the logarithm of the mean deviation against log n
 Samples = Mapping[int, np.ndarray]  # deviations by the number of points
 
-load = cache(records.load)
+load = cache(lambda name: records.load(name))  # looked up when called, so that a call can be watched
 
 
 # Intervals.

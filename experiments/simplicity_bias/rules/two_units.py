@@ -21,7 +21,7 @@ TIGHT = 0.05
 SMALL = 1e-3  # scales at which a group is narrower than the gaps between hyperplanes
 ONE = 1e-4  # angle within a group below which its neurons have turned to one direction; steps leave up to 5e-5
 
-load = cache(records.load)
+load = cache(lambda name: records.load(name))  # looked up when called, so that a call can be watched
 
 
 def stays(runs: xr.Dataset) -> xr.DataArray:
