@@ -17,6 +17,7 @@ from pathlib import Path
 
 import jupytext
 import nbformat
+from jupyter_cache import get_cache
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from ruamel.yaml import YAML
@@ -152,6 +153,22 @@ def merge(chapter: Path, folder: Path = REFERENCE) -> NotebookNode:
             raise StaleReference(f"Cell {number} of the reference of {chapter.name} was never executed: {advice}")
         cell.outputs, cell.execution_count = past.outputs, past.execution_count
     return notebook
+
+
+def executed(chapter: Path, folder: str) -> list[NotebookNode] | None:
+    """The code cells of a chapter with their outputs, from Jupyter Book's cache in `folder`; None if it is not there.
+
+    Raises:
+        FileNotFoundError: when there is no cache.
+    """
+    if not Path(folder).is_dir():
+        raise FileNotFoundError(f"SHALLOW_EXECUTED must name a folder that `make book` has filled, got {folder}")
+    cache = get_cache(folder)
+    try:
+        found = cache.match_cache_notebook(jupytext.read(chapter))
+    except KeyError:
+        return None
+    return code_cells(cache.get_cache_bundle(found.pk).nb)
 
 
 def ledger() -> list[bytes]:

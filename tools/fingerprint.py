@@ -23,7 +23,8 @@ def walk(path: Path) -> Iterator[Path]:
         yield path
     for folder, subfolders, files in os.walk(path):
         subfolders[:] = sorted(
-            name for name in subfolders
+            name
+            for name in subfolders
             if name not in SKIP and not name.endswith(".egg-info") and (name in KEEP or not name.startswith("."))
         )
         yield from (Path(folder, name) for name in sorted(files))

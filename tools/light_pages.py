@@ -7,6 +7,7 @@ fetched although nobody has scrolled to them, and marks around every name and co
 of plain text in both schemes.
 """
 
+import functools
 import os
 import re
 from pathlib import Path
@@ -37,13 +38,11 @@ def quantise(file: Path) -> bool:
     return True
 
 
-def _page(app, name, template, context, doctree) -> None:
-    if "body" in context:
-        context["body"] = lighter(context["body"])
-
-
-def _pictures(app, problem) -> None:
+def _finish(written: set[str], app, problem) -> None:
     if problem is None and app.builder.format == "html":
+        for name in sorted(written):
+            page = Path(app.builder.get_outfilename(name))
+            page.write_text(lighter(page.read_text(encoding="utf-8")), encoding="utf-8")
         for file in sorted((Path(app.outdir) / "_images").glob("*.png")):
             quantise(file)
 
@@ -51,6 +50,8 @@ def _pictures(app, problem) -> None:
 def setup(app) -> dict:
     """Called by Sphinx."""
     os.environ.setdefault("SHALLOW_STRICT", "1")
-    app.connect("html-page-context", _page)
-    app.connect("build-finished", _pictures)
+    written: set[str] = set()
+    app.connect("html-page-context", lambda app, name, template, context, doctree: written.add(name))
+    # Names have marks until sphinx_codeautolink, which goes by them, has made its links.
+    app.connect("build-finished", functools.partial(_finish, written), priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

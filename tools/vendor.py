@@ -101,7 +101,7 @@ def main() -> int:
     VENDOR.mkdir(parents=True)
     npm = shutil.which("npm")
     if npm is None:
-        print("npm is not installed: the pages will load these packages' scripts from a CDN.")
+        print("npm is not installed (apt install npm, brew install node): pages will load these scripts from a CDN.")
     for name, want in package["vendor"].items():
         version, target = package["dependencies"][name], VENDOR / want.get("into", "")
         if npm is None:

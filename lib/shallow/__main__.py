@@ -12,10 +12,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import click
-from joblib import cpu_count
-
 from shallow.book import fingerprint, recording, records, sweep, verification
+from shallow.extras import click, cpu_count
 
 INTERRUPTED = 130  # the customary exit status after Ctrl-C
 GRACE = 10  # seconds between SIGTERM and an end by force

@@ -19,10 +19,9 @@ a pure function of its weights and one batch, and the same in training and evalu
 from __future__ import annotations
 
 import numpy as np
-import torch
-from torch import nn
 
 from shallow import checks
+from shallow.extras import nn, torch
 
 #: Readings of a convolution's kernel as a matrix, see :func:`weight_matrices`.
 FLATTENINGS = ("joined", "positions")

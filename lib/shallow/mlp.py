@@ -13,12 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from shallow import checks
 from shallow.display import short
+
+if TYPE_CHECKING:
+    import torch
 
 Network = tuple[list[np.ndarray], list[np.ndarray]]
 
@@ -145,6 +148,8 @@ def uniform(rng: np.random.Generator | torch.Generator, size: int, bound: float)
     """Numbers from U(-bound, bound), shape (size,): float64 from NumPy, float32 from PyTorch's generator."""
     checks.integers(0, size=size)
     checks.not_negative(bound=bound)
+    from shallow.extras import loaded_torch as torch
+
     if isinstance(rng, torch.Generator):
         return torch.empty(size, dtype=torch.float32).uniform_(-bound, bound, generator=rng).numpy()
     return rng.uniform(-bound, bound, size)

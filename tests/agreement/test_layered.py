@@ -7,7 +7,8 @@ from agreement.authors.files import difference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shallow.kernels import layered
+from shallow import mlp
+from shallow.kernels import layered, plain
 from shallow.stats import stream
 
 WIDTHS = [(3, 1, 1), (1, 6, 1), (7, 5, 4, 1), (4, 6, 3, 5, 1), (7, 16, 16, 16, 16, 1)]
@@ -53,6 +54,16 @@ def test_kernel_is_the_contracted_jacobian(widths, output):
         assert difference(of_layer, J @ J.T) < 1e-13
     frozen = layered.ntk(*network, x, z, output=output, trainable=range(2, len(left) + 1))
     assert difference(frozen, sum(J @ G.T for J, G in zip(left[1:], right[1:]))) < 1e-13
+
+
+@pytest.mark.parametrize("widths", [widths for widths in WIDTHS if len(widths) > 2])
+def test_the_formula_in_numpy_is_the_contracted_jacobian(widths):
+    networks, x, z = [draw(widths, name) for name in "ab"], points(9, widths[0]), points(6, widths[0], "others")
+    found, square = (plain.ntk(mlp.stacked(networks), x, other) for other in (z, None))
+    for network, kernel, own in zip(networks, found, square, strict=True):
+        left, right = (np.hstack(jacobian(*network, inputs)) for inputs in (x, z))
+        assert difference(kernel, left @ right.T) < 1e-13
+        assert difference(own, left @ left.T) < 1e-13
 
 
 @settings(max_examples=30, deadline=None)

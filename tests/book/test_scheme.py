@@ -56,10 +56,10 @@ def book(tmp_path, executed) -> Path:
     return tmp_path
 
 
-def run(book: Path) -> tuple[list[str], str]:
+def run(book: Path, **environment: str) -> tuple[list[str], str]:
     """Test a repository as a reader would; return PASSED, FAILED, ... for each cell, and all that was printed."""
     command = [sys.executable, "-m", "pytest", "--color=no", "-p", "no:cacheprovider", "-v", "book"]
-    environment = os.environ | {"COLUMNS": "200", "SHALLOW_STRICT": "0"}  # the configuration sets it
+    environment = os.environ | {"COLUMNS": "200", "SHALLOW_STRICT": "0"} | environment  # the configuration sets strict
     done = subprocess.run(command, cwd=book, capture_output=True, encoding="utf-8", env=environment)
     cells = re.findall(r"^book/tiny\.md::Cell \d+ (\w+)", done.stdout, flags=re.MULTILINE)
     assert (done.returncode == 0) == (cells == GREEN), done.stdout
@@ -89,6 +89,18 @@ def test_a_faithful_reference_passes_and_the_last_digit_may_be_rounded_elsewhere
     assert run(book)[0] == GREEN
     tamper(book, "mean 0.42\\n", "mean 0.43\\n")
     assert run(book)[0] == GREEN
+
+
+def test_the_outputs_of_a_build_can_be_compared_without_a_second_run(book):
+    """Each is compared; another digit in the build fails its own cell, where a run would not."""
+    cache = book / "_build" / "cache"
+    subprocess.run([sys.executable, references.ROOT / "tools/execute.py", cache, book / "book/tiny.md"], check=True)
+    assert run(book, SHALLOW_EXECUTED=str(cache))[0] == GREEN
+    (kept,) = cache.rglob("base.ipynb")
+    kept.write_text(kept.read_text(encoding="utf-8").replace("mean 0.42", "mean 0.44"), encoding="utf-8")
+    outcomes, printed = run(book, SHALLOW_EXECUTED=str(cache))
+    assert outcomes == ["FAILED", *GREEN[1:]] and "mean 0.44" in printed
+    assert run(book, SHALLOW_EXECUTED="nowhere")[0] == []
 
 
 @pytest.mark.parametrize(

@@ -1,28 +1,43 @@
 """The built site, served on this machine, in a headless Chromium that can reach nothing else.
 
-Without a site or without Chromium these tests are skipped; with SHALLOW_BROWSER=required that is a failure.
+Without a site or without Chromium these tests are skipped; with SHALLOW_BROWSER=required that is a failure.  Where a
+test fails, what its page showed then is in _build/failed.
 """
 
 import functools
 import os
+import re
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 import pytest
 import references
-from playwright.sync_api import Browser, Page, Request, Route, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Request, Route, sync_playwright
 
 SITE = references.ROOT / "_build" / "html"
+FAILED = references.ROOT / "_build" / "failed"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 LOCAL = "127.0.0.1"
 # No sandbox: containers run as root and grant none.  Every name but our own is made unresolvable.
 OPTIONS = ["--no-sandbox", "--disable-dev-shm-usage", f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {LOCAL}"]
 # Two messages of the theme and its extension, on every page and harmless.
 EXPECTED = ("'THEBE_JS_URL' has already been declared", "invalid theme mode")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Leave a picture of the page that a failing test had open."""
+    report = yield
+    shown = getattr(item, "funcargs", {}).get("page")
+    if report.when == "call" and report.failed and isinstance(shown, Page) and not shown.is_closed():
+        with suppress(Error):  # the page may be what is broken
+            shown.screenshot(path=FAILED / (re.sub(r"[^\w.-]+", "_", item.nodeid) + ".png"))
+    return report
 
 
 @dataclass

@@ -1,10 +1,17 @@
-"""The page of claims in a browser: filters, groupings, addresses, links, and the table without any script."""
+"""The page of claims in a browser: filters, groupings, addresses, links, downloads, the table without scripts."""
+
+import csv
+import hashlib
+import json
+import re
 
 import pytest
+import references
 from playwright.sync_api import Page, expect
 
 from shallow.book import claims
 
+SITE = references.ROOT / "_build" / "html"
 ROWS = claims.everything()
 
 
@@ -104,3 +111,43 @@ def test_text_stands_out_from_the_ground(ledger, scheme):
         }"""
     )
     assert abs(colours[0] - colours[1]) > 120, colours
+
+
+def downloaded(page: Page, name: str) -> bytes:
+    """What the link of that name gives."""
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name=name, exact=True).first.click()
+    return waiting.value.path().read_bytes()
+
+
+def test_the_ledger_can_be_downloaded(ledger):
+    whole = json.loads(downloaded(ledger, "claims.json"))
+    assert [(one["id"], one["verdict"]) for one in whole["claims"]] == [(row.id, row.verdict) for row in ROWS]
+    table = csv.DictReader(downloaded(ledger, "claims.csv").decode().splitlines())
+    assert [row["finding"] for row in table] == [one["finding"] for one in whole["claims"]]
+    assert whole["$schema"] == "claims.schema.json" and b"json-schema.org" in downloaded(ledger, "JSON schema")
+
+
+def test_the_data_have_the_numbers_that_the_pages_decided_by(available):
+    """Of every claim whose box carries some."""
+    whole = json.loads((SITE / "book" / "claims.json").read_text(encoding="utf-8"))
+    counted = [one for one in whole["claims"] if any("low" in number for number in one["numbers"])]
+    assert len(counted) > len(ROWS) / 3
+
+
+def test_a_claim_has_a_page_that_works_from_a_disk(page, log, available):
+    """From a row of the table to its claim's page, the data behind it, and the section that decides it."""
+    page.goto((SITE / "book" / "claims.html").as_uri())
+    page.locator("#cl-14").get_by_role("link", name="cite, rerun").click()
+    expect(page).to_have_title("CL-14: reproduced - What shallow networks learn: an executable book")
+    expect(page.locator("#cite")).to_contain_text("Claim CL-14.")
+    expect(page.locator("#rerun")).to_contain_text("python -m shallow claim CL-14\n")
+    assert page.locator(".claim-numbers tbody tr").count() > 5
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    whole = json.loads((SITE / "book" / "claims.json").read_text(encoding="utf-8"))
+    data = downloaded(page, "data")
+    assert hashlib.sha256(data).hexdigest() == whole["records"]["cyclic_labels/designs"]["sha256"]
+    page.get_by_role("link", name="The section that decides it").click()
+    expect(page).to_have_url(re.compile(r"/book/cyclic_labels/bumps\.html#cl-14$"))
+    expect(page.locator("#cl-14")).to_be_attached()
+    assert log.clean(), log

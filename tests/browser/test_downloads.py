@@ -28,6 +28,7 @@ def downloaded(page: Page, site: str, tmp_path):
 def test_a_downloaded_notebook_runs_in_an_empty_folder(downloaded):
     assert downloaded.name == f"{NAME}.ipynb"
     notebook = nbformat.read(downloaded, as_version=4)
+    assert "git clone" in notebook.cells[0].source and notebook.cells[0].cell_type == "markdown"
     place = {"metadata": {"path": str(downloaded.parent)}}
     NotebookClient(notebook, timeout=600, kernel_name="python3", resources=place).execute(env=ENVIRONMENT)
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]

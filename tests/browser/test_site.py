@@ -1,10 +1,12 @@
 """The site as a whole: every internal link leads somewhere, and pages are light."""
 
 from html.parser import HTMLParser
+from types import SimpleNamespace
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 import references
+from browser import conftest
 
 from shallow.book import claims
 
@@ -13,7 +15,7 @@ HEAVIEST = 3e6  # bytes
 
 
 class Anchors(HTMLParser):
-    """The ids of a page and the addresses it links to."""
+    """The ids of a page, and the addresses that it links to or is made of."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -24,12 +26,11 @@ class Anchors(HTMLParser):
     def handle_starttag(self, tag, attributes):
         found = dict(attributes)
         self.ids |= {found[name] for name in ("id", "name") if found.get(name)}
-        if tag == "a" and found.get("href"):
-            self.links.add(found["href"])
+        self.links |= {found[name] for name in ("href", "src") if found.get(name)}
 
 
 def test_internal_links_and_anchors_resolve(available):
-    files = SITE.rglob("*.html")
+    files = [file for file in SITE.rglob("*.html") if "_static" not in file.parts]  # there are templates of the theme
     pages = {file.relative_to(SITE).as_posix(): Anchors(file.read_text(encoding="utf-8")) for file in files}
     lost = []
     for name, page in pages.items():
@@ -54,6 +55,20 @@ def test_every_claim_is_decided_on_its_page(available, chapter):
     pages = {name: file.read_text(encoding="utf-8") if file.exists() else "" for name, file in files.items()}
     marks = {row.id: (f'id="{row.cell}"', f'data-decided="{row.id} {row.verdict}"') for row in tested}
     assert [row.id for row in tested if not all(mark in pages[row.address] for mark in marks[row.id])] == []
+
+
+def test_a_test_that_fails_leaves_a_picture_of_its_page(page, site, tmp_path, monkeypatch):
+    monkeypatch.setattr(conftest, "FAILED", tmp_path)
+    page.goto(f"{site}/book/glossary.html")
+    item = SimpleNamespace(nodeid="tests/browser/test_site.py::test_it[one/two]", funcargs={"page": page})
+    for failed in (False, True):
+        around = conftest.pytest_runtest_makereport(item, None)
+        next(around)
+        with pytest.raises(StopIteration):
+            around.send(SimpleNamespace(when="call", failed=failed))
+        assert len(list(tmp_path.iterdir())) == failed
+    (picture,) = tmp_path.glob("*test_it*two*.png")
+    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 # What the browser has fetched for this page alone: itself and its pictures, not the scripts and fonts of all pages.

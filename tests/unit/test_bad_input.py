@@ -35,6 +35,7 @@ MODULES = {
     "book": "what turns experiments into pages: has tests of its own",
     "checks": "test_checks.py",
     "display": "shows whatever it is given",
+    "extras": "imports other libraries, test_import.py",
     "train.fresh_samples": "makes the compiled core of train.online, which checks",
     "train.fused": "makes the compiled core of train.minibatch, which checks",
     "train.vector_math": "makes functions for compiled loops, in which nothing can be checked",

@@ -1,36 +1,93 @@
-"""`pyproject.toml` and `environment.yml` describe the same environment, and this is it."""
+"""`pyproject.toml`, `requirements.lock` and `environment.yml` describe one environment, and this is it."""
 
 import re
 import tomllib
 from importlib import metadata
 
+import pytest
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 from references import ROOT
 from ruamel.yaml import YAML
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-CONDA = YAML(typ="safe").load(ROOT / "environment.yml")["dependencies"]
-PINNED = re.compile(r"([A-Za-z0-9_.-]+)(?:\[[a-z,]+\])?==([0-9][0-9a-z.]*)")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+NAME, EXTRAS = PROJECT["project"]["name"], PROJECT["project"]["optional-dependencies"]
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+LOCKED = [Requirement(line.rstrip(" \\")) for line in LOCK.splitlines() if line[:1].isalnum()]
 
 
-def requirements(*extras: str) -> list[str]:
-    """The requirements of the package and of the named extras."""
-    return PROJECT["dependencies"] + [line for extra in extras for line in PROJECT["optional-dependencies"][extra]]
+def pins(**environment: str) -> dict[str, list[str]]:
+    """The locked versions of each distribution in the given environment, by default in this one."""
+    versions = {}
+    for entry in LOCKED:
+        if entry.marker is None or entry.marker.evaluate({**default_environment(), **environment}):
+            versions.setdefault(canonicalize_name(entry.name), []).append(str(entry.specifier).removeprefix("=="))
+    return versions
 
 
-def test_same_pins_and_python():
-    pip = next(entry["pip"] for entry in CONDA if isinstance(entry, dict))
-    assert sorted(line for line in pip if not line.startswith("--")) == sorted(requirements("test", "lab"))
-    tested = next(entry for entry in CONDA if str(entry).startswith("python=")).removeprefix("python=")
-    assert PROJECT["requires-python"] == f">={tested}"
+def asked_for() -> list[Requirement]:
+    """Every requirement of pyproject.toml, of the package itself, its extras and the installation."""
+    groups = (PROJECT["project"]["dependencies"], *EXTRAS.values(), *PROJECT["dependency-groups"].values())
+    every = [Requirement(line) for group in groups for line in group]
+    return [requirement for requirement in every if requirement.name != NAME]
 
 
-def test_every_requirement_is_an_exact_pin():
-    lines = requirements("test", "lab", "cluster", "bench")
-    assert [line for line in lines if not PINNED.fullmatch(line)] == []
+def closure(*extras: str) -> dict[str, str]:
+    """The installed version of each distribution that the package with these extras needs, however indirectly."""
+    found, due = {}, [(NAME, extras)]
+    while due:
+        name, wanted = due.pop()
+        for line in metadata.requires(name) or []:
+            needs = Requirement(line)
+            if needs.marker is None or any(needs.marker.evaluate({"extra": extra}) for extra in ("", *wanted)):
+                key = (canonicalize_name(needs.name), tuple(sorted(needs.extras)))
+                if key not in found:
+                    found[key] = metadata.version(needs.name)
+                    due.append(key)
+    return {name: version for (name, _), version in found.items() if name != NAME}
+
+
+@pytest.mark.parametrize("python", ["3.11.0", "3.13.0"])
+@pytest.mark.parametrize("system", ["linux", "darwin"])
+def test_the_lock_has_one_version_of_every_requirement_within_its_range(python, system):
+    locked = pins(python_full_version=python, python_version=python.rpartition(".")[0], sys_platform=system)
+    assert [name for name, versions in locked.items() if len(versions) > 1] == []
+    requirements = asked_for()
+    assert len(requirements) > 20
+    for requirement in requirements:
+        (version,) = locked[canonicalize_name(requirement.name)]
+        assert requirement.specifier.contains(version), f"{requirement}: the lock has {version}"
+
+
+def test_every_range_has_a_lower_end():
+    assert [str(line) for line in asked_for() if not any(part.operator == ">=" for part in line.specifier)] == []
+
+
+def test_the_lock_has_a_checksum_of_everything_that_is_one_file_everywhere_and_no_address():
+    assert "://" not in LOCK and "index" not in LOCK
+    bare = re.findall(r"^([a-z][^=]*)==[^\\\n]*\n", LOCK, flags=re.MULTILINE)
+    assert bare == ["torch"]  # its builds for CPU and CUDA have one version and different files
+
+
+def test_what_is_installed_is_what_is_locked():
+    installed, locked = closure("test"), pins()
+    assert {"numpy", "torch", "sphinx", "markdown-it-py", "pytest"} <= installed.keys()
+    public = {name: [Version(version).public] for name, version in installed.items()}  # 2.13.0+cpu is 2.13.0
+    assert {name: (version, locked.get(name)) for name, version in public.items() if version != locked.get(name)} == {}
+
+
+def test_conda_brings_the_tools_that_pip_cannot():
+    conda = YAML(typ="safe").load(ROOT / "environment.yml")["dependencies"]
+    assert {"pip", "make", "nodejs", "git"} <= set(conda) and all(isinstance(entry, str) for entry in conda)
+    (python,) = (entry.removeprefix("python=") for entry in conda if entry.startswith("python="))
+    assert Requirement(f"python{PROJECT['project']['requires-python']}").specifier.contains(python)
 
 
 def test_one_version_number():
     citation = YAML(typ="safe").load(ROOT / "CITATION.cff")
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert str(citation["version"]) == PROJECT["version"] == metadata.version("shallow")
-    assert f"## {PROJECT['version']} " in changelog
+    version = PROJECT["project"]["version"]
+    assert str(citation["version"]) == version == metadata.version(NAME)
+    assert f"## {version} " in changelog

@@ -123,6 +123,7 @@ def mimic(tmp_path, monkeypatch):
         ("deep/inner.py", "8192", "4096"),  # a statement that runs at import
         ("constants.py", "LARGE = 5", "LARGE = 6"),  # a module under another name
         ("checks.py", "raise ValueError", "print"),  # a check that is none any more
+        ("tools.py", "    if x > 10:", "    from mimic import factor\n    if x > 10:"),  # an import that may run code
     ],
 )
 def test_code_in_use_counts(mimic, name, old, new):
@@ -147,6 +148,10 @@ def test_code_in_use_counts(mimic, name, old, new):
         ("checks.py", "value <= 0", "not value > 0"),
         ("factor.py", "OTHER = 3", "OTHER = 4\n\n\nANOTHER = 5"),
         ("factor.py", "FACTOR: float = 2", "FACTOR = 2"),
+        ("factor.py", "OTHER = 3", "if TYPE_CHECKING: import decimal"),
+        ("tools.py", "    if x > 10:", "    import decimal\n    if x > 10:"),  # other libraries, wherever
+        ("tools.py", "    if x > 10:", "    from shallow.extras import torch\n    if x > 10:"),
+        ("tools.py", "import warnings", "import warnings\nfrom shallow.extras import torch"),
     ],
 )
 def test_words_checks_and_code_not_in_use_do_not_count(mimic, name, old, new):

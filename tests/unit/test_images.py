@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shallow import stats
+from shallow import extras, stats
 from shallow.data import images
 
 
@@ -43,7 +43,7 @@ def test_digits_need_no_network_and_keep_their_grey_levels():
 def test_file_and_folder_give_the_same(tmp_path, monkeypatch):
     expected = arrays()
     np.savez(tmp_path / "cifar10.npz", **expected)
-    monkeypatch.setattr(images, "fetch_openml", None)
+    monkeypatch.setattr(extras, "fetch_openml", None)
     assert same(images.load("cifar10", tmp_path / "cifar10.npz"), expected)
     assert same(images.load("cifar10", str(tmp_path)), expected)
     monkeypatch.setenv(images.VARIABLE, str(tmp_path))
@@ -73,7 +73,7 @@ def test_rows_of_openml_become_images(monkeypatch, tmp_path, name, remote, side,
         assert (asked, version, as_frame) == (remote, 1, False)
         return SimpleNamespace(data=rows, target=labels)
 
-    monkeypatch.setattr(images, "fetch_openml", fetch)
+    monkeypatch.setattr(extras, "fetch_openml", fetch)
     monkeypatch.setitem(images._OPENML, name, images._OPENML[name]._replace(tests=20))
     monkeypatch.setenv(images.VARIABLE, str(tmp_path))  # a folder that does not hold the data
     found = images.load(name)

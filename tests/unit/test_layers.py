@@ -12,7 +12,7 @@ from references import ROOT
 
 # A module stands in the layer of its longest prefix here and may import from its own and from those above the line.
 LAYERS = [
-    "shallow.checks shallow.display",
+    "shallow.checks shallow.display shallow.extras",
     "shallow.stats shallow.data shallow.nets shallow.mlp shallow.deep shallow.committee",
     "shallow.train shallow.kernels shallow.spectra shallow.alignment shallow.receptive_fields",
     "shallow.book shallow.__main__",

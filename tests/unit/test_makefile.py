@@ -11,14 +11,19 @@ from references import ROOT
 
 TARGETS = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)[1].split()
 SOURCES = ("pyproject.toml", "package.json", "tools/vendor.py", "records/run.nc", "book/page.md")
-STAMPS = (".venv/.installed", ".venv/.lab", ".venv/.bench", "book/_static/vendor/.installed")
+STAMPS = (
+    ".venv/.torch",
+    *(f".venv/.{extra}" for extra in ("book", "test", "lab", "bench")),
+    "book/_static/vendor/.installed",
+)
+LOCK = "torch==2.0\ntorch-of-another==3.0\nuv==1.0 \\\n    --hash=sha256:0\n"
 # As this locale writes a name that a UTF-8 one has given.
 NAME = os.fsdecode("ein Büro mit Platz".encode())
-PROGRAMS = ("python", "pip", "pytest", "ruff", "jupyter", "jupyter-book")
+PROGRAMS = ("python", "uv", "pytest", "ruff", "jupyter", "jupyter-book")
 # Notes its name, its arguments and what the Makefile puts into the environment; fails where the test says so.
 STUB = """#!/bin/bash
 printf '%s\\t' "$(basename "$0")" "$@" "$JUPYTER_CONFIG_PATH" "strict=$SHALLOW_STRICT" >> "$CALLS"; echo >> "$CALLS"
-if [ "$1 $2" = "-m venv" ]; then mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; cp "$0" "$3/bin/pip"; fi
+if [ "$1 $2" = "-m venv" ]; then mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; cp "$0" "$3/bin/uv"; fi
 [ -z "$FAILING" ] || [[ "$*" != *"$FAILING"* ]]
 """
 
@@ -57,6 +62,7 @@ def folder(tmp_path) -> Folder:
     path = tmp_path / NAME
     for name in SOURCES:
         planted(path / name, "kernelspec: python3\n")
+    planted(path / "requirements.lock", LOCK)
     for program in PROGRAMS:
         planted(path / ".venv" / "bin" / program, STUB)
     for name in STAMPS:
@@ -81,6 +87,39 @@ def test_the_lab_is_opened_here(folder):
     name, command, *options, config, strict = folder.calls()[-1]
     assert (name, command, config, strict) == ("jupyter", "lab", f"{folder.path}/.jupyter", "strict=0")
     assert options[0] == f"--notebook-dir={folder.path}" and options[-2:] == ["--no-browser", "--port=1"]
+
+
+@pytest.mark.parametrize("target, extra", [("book", "book"), ("test", "test"), ("lab", "lab"), ("bench", "bench")])
+def test_a_target_installs_what_it_needs_from_the_lock_after_pytorch_without_cuda(folder, target, extra):
+    shutil.rmtree(folder.path / ".venv")
+    planted(folder.path / "python", STUB)
+    done = folder.make(f".venv/.{extra}", "PYTHON=./python")
+    assert done.returncode == 0 and done.stderr == "" and "cannot be had" not in done.stdout
+    check, _, *calls = [[word for word in call[:-2] if word] for call in folder.calls()]
+    common = ["pip", "install", "--quiet", "--python", ".venv/bin/python"]
+    assert check[1] == "-c" and calls == [
+        ["python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv==1.0"],
+        ["uv", *common, "--no-deps", "--torch-backend=cpu", "torch==2.0"],
+        ["uv", *common, "--constraint", "requirements.lock", "--editable", f".[{extra}]"],
+    ]
+    assert folder.make(f".venv/.{extra}", "PYTHON=./python").returncode == 0 and len(folder.calls()) == 5
+
+
+def test_where_a_build_of_pytorch_cannot_be_had_the_default_one_is_installed(folder):
+    (folder.path / ".venv" / ".torch").unlink()
+    done = folder.make(".venv/.book", "TORCH=cu999", failing="torch-backend=cu999")
+    assert done.returncode == 0 and "'cu999' cannot be had from here" in done.stdout
+    assert ["torch==2.0" in call for call in folder.calls()] == [False, True, True, False]
+    assert folder.calls()[2][:3] == ["python", "-m", "pip"]
+
+
+@pytest.mark.parametrize("python", ["PYTHON=./old", "PYTHON=", "PYTHON=./missing"])
+def test_without_a_usable_python_make_says_what_to_install(folder, python):
+    shutil.rmtree(folder.path / ".venv")
+    planted(folder.path / "old", STUB)
+    done = folder.make("book", python, failing="sys.version_info")
+    assert done.returncode != 0 and not (folder.path / ".venv").exists()
+    assert "Python 3.11 or newer" in done.stdout and "apt install" in done.stdout and "PYTHON=" in done.stdout
 
 
 @pytest.mark.parametrize("flag", ["-n", "-q", "-t"])

@@ -68,7 +68,10 @@ def test_loading_shows_cost_state_and_a_link(planted, changed, shown):
     assert output.data["text/plain"] == (
         "Recorded run planted/quick: 3 cells, computing time 1:02:05, 2026-01-02; fresh"
     )
-    assert 'href="provenance.html#record-planted-quick">quick</a>' in output.data["text/html"]
+    html = output.data["text/html"]
+    assert 'href="provenance.html#record-planted-quick">quick</a>' in html
+    for what, suffix in (("data", "nc"), ("manifest", "json")):
+        assert f'<a href="../records/planted/quick.{suffix}" download>{what}</a>' in html
 
 
 def test_a_confirmed_record_says_how_much_was_redone(planted, changed, shown):
@@ -114,11 +117,12 @@ def test_fresh_stale_missing_and_unused_are_told_apart(planted, changed, shown):
     found = rows(provenance.table("planted", planted))
     assert set(found) == {"record", "---", "quick", "pairs"}
     assert 'id="record-planted-quick"' in found["quick"][0] and found["quick"][2] == "3"
+    assert "records/planted/quick.nc" in found["quick"][4]
     assert "fresh" in found["quick"] and "[Another $x$](#third), [FOURTH](#fourth)" in found["quick"]
     assert "**not used**" in found["pairs"] and any("is missing" in cell for cell in found["pairs"])
     changed(fingerprint="0" * 16, device="cuda", processor="A card")
     stale = rows(provenance.table("planted", planted))["quick"]
-    assert "**stale**" in stale and stale[5].endswith("cuda, A card") and stale[7] == "0%"
+    assert "**stale**" in stale and stale[5].endswith("cuda, A card</a>") and stale[7] == "0%"
     provenance.load(NAME)
     for text in shown[0].data.values():
         assert "STALE" in text and "python -m shallow record planted/quick" in text and "fresh" not in text

@@ -33,7 +33,8 @@ def clean(nodes: Sequence[ast.stmt], module: str, definitions) -> Code:
     """The canonical code of top-level statements of a module; the nodes are altered.
 
     `definitions` knows the packages: `place(module, name)` is what a name stands for, None where that is not followed,
-    and `is_check(place)` whether that is a function that only refuses arguments.
+    `is_check(place)` whether that is a function that only refuses arguments, and `is_foreign(node)` whether an import
+    is of other libraries.
     """
     cleaner = _Cleaner(module, definitions)
     cleaned = cleaner.block(nodes)
@@ -155,6 +156,12 @@ class _Cleaner(ast.NodeTransformer):
 
     def visit_Assert(self, node: ast.Assert) -> None:
         return None
+
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> ast.stmt | None:
+        """An import of another library counts as little in a function as at the head of a module."""
+        return None if self.definitions.is_foreign(node) else node
+
+    visit_ImportFrom = visit_Import
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt | None:
         if isinstance(node.value, ast.Constant):

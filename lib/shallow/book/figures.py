@@ -6,6 +6,8 @@ blindness, and never carry a meaning alone: line styles, markers or labels repea
 Every helper draws on the axes that it is given and returns nothing, so that a cell may end with it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -17,6 +19,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import LogLocator
 from numpy.typing import ArrayLike
+
+from shallow.book import session
 
 STYLE = "shallow.book.book"  # book.mplstyle beside this module
 
@@ -40,7 +44,8 @@ _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1
 def use() -> None:
     """Set the style of the book for the session; in a notebook also two pixels of PNG per page pixel.
 
-    Notebook figures are not cropped, so that panels of one size stay of one size on the page.
+    Notebook figures are not cropped, so that panels of one size stay of one size on the page.  A reader's notebook does
+    not stop where an assertion fails, see :func:`shallow.book.session.soften`.
     """
     plt.style.use(STYLE)
     try:
@@ -52,6 +57,7 @@ def use() -> None:
     from matplotlib_inline.backend_inline import set_matplotlib_formats
 
     set_matplotlib_formats("retina", bbox_inches=None)
+    session.soften(shell)
 
 
 def cluster_styles(periods: int) -> list[dict]:
@@ -80,8 +86,15 @@ def losses(ax: Axes, epochs: ArrayLike, train: ArrayLike, test: ArrayLike) -> No
 
 
 def heatmap(
-    ax: Axes, values: ArrayLike, x: ArrayLike, y: ArrayLike, label: str, *,
-    log: bool = False, low: float | None = None, high: float | None = None,
+    ax: Axes,
+    values: ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
+    label: str,
+    *,
+    log: bool = False,
+    low: float | None = None,
+    high: float | None = None,
 ) -> None:
     """Values (len(y), len(x)) as colours, with a colour bar named `label`; missing values stay grey.
 
@@ -102,8 +115,15 @@ def heatmap(
 
 
 def fan(
-    ax: Axes, x: ArrayLike, median: ArrayLike, low: ArrayLike, high: ArrayLike, *,
-    label: str | None = None, colour: str = COLOURS["live"], linestyle: str = "-",
+    ax: Axes,
+    x: ArrayLike,
+    median: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    *,
+    label: str | None = None,
+    colour: str = COLOURS["live"],
+    linestyle: str = "-",
 ) -> None:
     """A curve within its band: the line `median`, the region from `low` to `high` shaded; all (points,)."""
     ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
@@ -131,8 +151,16 @@ def sample(ax: Axes, x: ArrayLike, y: ArrayLike) -> None:
     markers = (("label_plus", "^", y > 0, "label +1"), ("label_minus", "v", y <= 0, "label \N{MINUS SIGN}1"))
     for name, marker, rows, label in markers:
         ax.plot(
-            x[rows], y[rows], marker=marker, linestyle="none", color=COLOURS[name],
-            markeredgecolor="white", markeredgewidth=0.4, markersize=6, label=label, zorder=3,
+            x[rows],
+            y[rows],
+            marker=marker,
+            linestyle="none",
+            color=COLOURS[name],
+            markeredgecolor="white",
+            markeredgewidth=0.4,
+            markersize=6,
+            label=label,
+            zorder=3,
         )
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from shallow.book.canonical_code import WHOLE, Code, Place, clean, stored_names
 
 PACKAGE = "shallow"
+EXTRAS = "shallow.extras"  # what is imported from there is another library's
 _AT_IMPORT = ""  # in the place of a name: the statements that run when a module is imported
 
 
@@ -108,7 +109,7 @@ class _Library:
                 for bound in (names := stored_names(node)):
                     own = node if len(names) == 1 else ast.parse(ast.unparse(node)).body[0]
                     module.definitions.setdefault(bound, []).append(own)
-            elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            elif not (_is_text(node) or _is_for_types(node)):
                 module.statements.append(node)
         return module
 
@@ -125,7 +126,7 @@ class _Library:
 
     def is_module(self, name: str) -> bool:
         """Whether that is a module of the packages."""
-        if name.partition(".")[0] not in self.packages:
+        if name.partition(".")[0] not in self.packages or name == EXTRAS:
             return False
         if name not in self.known:
             try:
@@ -143,8 +144,22 @@ class _Library:
             return target if target[1] == WHOLE else self.place(*target)
         return (f"{module}.{name}", WHOLE) if self.is_module(f"{module}.{name}") else None
 
+    def is_foreign(self, node: ast.Import | ast.ImportFrom) -> bool:
+        """Whether an import is of other libraries alone."""
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [f"{node.module}"]
+        return not getattr(node, "level", 0) and not any(map(self.is_module, names))
+
     def is_check(self, place: Place) -> bool:
         """Whether that is a function that only refuses arguments."""
         nodes = self.module(place[0]).definitions.get(place[1], [])
         plain = len(nodes) == 1 and isinstance(nodes[0], ast.FunctionDef) and not nodes[0].decorator_list
         return plain and self.code(place).is_empty
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_for_types(node: ast.stmt) -> bool:
+    """Whether that is ``if TYPE_CHECKING:``, which never runs."""
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"

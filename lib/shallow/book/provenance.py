@@ -2,7 +2,8 @@
 
     three = provenance.load("chapter/three_periods")
 
-The line and the table say what was computed, at what cost, and whether the code behind it has changed since.
+The line and the table say what was computed, at what cost, and whether the code behind it has changed since, and link
+the data and the manifest: the site has them in the same place as the repository, so that a link leads there from both.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def _line(name: str) -> Display:
     about = f"{number}, computing time {records.duration(made['seconds'])}, {plain(made['date'])}"
     text = f"Recorded run {name}: {about}"
     link = f'<a href="{to("provenance")}#{anchor(name)}">{escape(name.split("/")[-1])}</a>'
-    html = f'<small class="record">Recorded run {link}: {about}'
+    data = f"{download(name, 'data')}, {download(name, 'manifest')}"
+    html = f'<small class="record">Recorded run {link} ({data}): {about}'
     if state == "stale":
         note = "STALE: the code behind it has changed since; renew it by"
         box = 'style="border-left:.3em solid #cf222e;padding:.4em .9em;margin:.6em 0"'
@@ -74,6 +76,12 @@ def _line(name: str) -> Display:
         cells = f"{len(verification.redone_cells(name))} of {made['cells']} cells"
         state = f"confirmed: the present code has redone {redone}, {cells}"
     return Display(f"{text}; {state}", f"{html}; {state}</small>")
+
+
+def download(name: str, what: str, words: str | None = None) -> str:
+    """A link from the page being run to the data or the manifest of a record."""
+    suffix = {"data": ".nc", "manifest": ".json"}[what]
+    return f'<a href="{to(f"../records/{name}", suffix)}" download>{words or what}</a>'
 
 
 def percent(share: float) -> str:
@@ -153,8 +161,9 @@ def _row(name: str, made: dict | None, used: list[Use], *, short: bool) -> list[
     cost, redone = ["", "", "", ""], ""
     if made:
         where = made["processor"] if made["device"] == "cpu" else f"{made['device']}, {made['processor']}"
-        size = f"{made['bytes'] / 1e6:.2f}"
-        cost = [made["cells"], records.duration(made["seconds"]), size, plain(f"{made['date']}, {where}")]
+        size = download(name, "data", f"{made['bytes'] / 1e6:.2f}")
+        when = download(name, "manifest", plain(f"{made['date']}, {where}"))
+        cost = [made["cells"], records.duration(made["seconds"]), size, when]
         redone = percent(verification.share(name))
     title = f'<span id="{anchor(name)}"></span>`{name.split("/")[-1] if short else name}`'
     links = ", ".join(use.link for use in used) or "**not used**"

@@ -59,7 +59,10 @@ class Axis:
     def slider(self) -> widgets.SelectionSlider:
         """A slider that shows the written value; its `index` is what links and observers follow."""
         return widgets.SelectionSlider(
-            options=self.texts, index=self.start, description=self.title, tooltip=self.title,
+            options=self.texts,
+            index=self.start,
+            description=self.title,
+            tooltip=self.title,
             style={"description_width": "initial"},
             layout={"flex": "1 1 16em", "width": "auto", "min_width": "14em"},
         )
@@ -87,23 +90,33 @@ class SliderSet(widgets.VBox):
 
 
 def explore(
-    draw: Draw, *, alt: Alt, labels: Labels | None = None, start: dict[str, Any] | None = None,
-    interval: int | None = None, pixels: int = 720, **values: Sequence,
+    draw: Draw,
+    *,
+    alt: Alt,
+    labels: Labels | None = None,
+    start: dict[str, Any] | None = None,
+    interval: int | None = None,
+    pixels: int = 720,
+    **values: Sequence,
 ) -> SliderSet:
     """A picture with one slider per axis: drawn by the kernel, in a strict session precomputed for every combination.
 
-    draw      called with one value of each axis by keyword, returns a matplotlib Figure, which is closed; it
-              may return the same Figure each time.  Fix the limits of its axes, so that only content moves.
-    alt       text alternative: a sentence, to which the values are added, or a function of the same keywords
-    labels    how the values of an axis are written: a format such as "{:,}" or a function; None: a plain form
-    start     the value of each axis that is shown first and printed; default the first value
-    interval  milliseconds between two frames while playing; default 200, 500 if the kernel draws them
-    pixels    width of every picture
-    values    the axes, in order: name=[values]; Play moves the first
+    Args:
+        draw: called with one value of each axis by keyword, returns a matplotlib Figure, which is closed; it may return
+            the same Figure each time.  Fix the limits of its axes, so that only content moves.
+        alt: text alternative: a sentence, to which the values are added, or a function of the same keywords.
+        labels: how the values of an axis are written: a format such as "{:,}" or a function; None: a plain form.
+        start: the value of each axis that is shown first and printed; default the first value.
+        interval: milliseconds between two frames while playing; default 200, 500 if the kernel draws them.
+        pixels: width of every picture.
+        **values: the axes, in order: name=[values]; Play moves the first.
 
-    Raises ValueError for axes without two distinct values, an unknown start, a draw that returns no Figure, an empty
-    text; for precomputed frames also if they are of unequal size, more than MAX_FRAMES or than MAX_KILOBYTES in the
-    page.  Cost: one drawing per frame, about 0.1 s.
+    Raises:
+        ValueError: for axes without two distinct values, an unknown start, a draw that returns no Figure, an empty
+            text; for precomputed frames also if they are of unequal size, more than MAX_FRAMES or than MAX_KILOBYTES
+            in the page.
+
+    Cost: one drawing per frame, about 0.1 s.
     """
     labels, start = labels or {}, start or {}
     if not values or (labels | start).keys() - values.keys():

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch  # noqa: F401  cells may import it late, after the threads of what is loaded were limited
 import xarray as xr
 from joblib import Parallel, cpu_count, delayed
 from threadpoolctl import threadpool_limits

@@ -33,7 +33,7 @@ class Redone:
         record: name of the record.
         cell: its number in the grid.
         whole: as it was recorded, not shortened.
-        rule: :data:`EXACT` or :data:`ELSEWHERE`.
+        rule: `EXACT` or `ELSEWHERE`.
         seconds: computing time.
     """
 

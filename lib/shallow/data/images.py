@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.datasets import fetch_openml, load_digits
 
 from shallow import checks
 from shallow.display import short
@@ -166,6 +165,8 @@ def _images(name: str, x: np.ndarray) -> np.ndarray:
 
 def _digits() -> Images:
     """Pixels 0..16 stretched to 0..255."""
+    from shallow.extras import load_digits
+
     found = load_digits()
     x = np.round(found.images * (255 / 16)).astype(np.uint8)[..., None]
     y = found.target.astype(np.int64)
@@ -188,6 +189,8 @@ def _read(name: str, path: Path) -> Images:
 
 
 def _fetch(name: str) -> Images:
+    from shallow.extras import fetch_openml
+
     remote = _OPENML[name]
     try:
         found = fetch_openml(remote.name, version=remote.version, as_frame=False)

@@ -18,9 +18,9 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
-import torch
 
 from shallow import checks
+from shallow.extras import torch
 
 OUTPUTS = ("logit", "probability")
 Array = np.ndarray | torch.Tensor

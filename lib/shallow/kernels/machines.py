@@ -5,9 +5,9 @@ Each minimises $\tfrac12 |w|^2 + C \sum_i \ell(y_i, f(x_i))$, and by duality $w 
 =======================  ==========================================  ================================================
 loss                     l(y, f)                                     dual: y . beta - beta' K beta / 2 and
 =======================  ==========================================  ================================================
-squared_hinge            max(0, 1 - y f)^2                           - |beta|^2 / (4 C),  y beta >= 0
+squared_hinge            max(0, 1 - y f)^2                           - beta' beta / (4 C),  y beta >= 0
 hinge                    max(0, 1 - y f)                             0 <= y beta <= C
-epsilon_insensitive      max(0, abs(y - f) - eps)                    - eps |beta|_1,  abs(beta) <= C
+epsilon_insensitive      max(0, abs(y - f) - eps)                    - eps sum(abs(beta)),  abs(beta) <= C
 =======================  ==========================================  ================================================
 
 Squared hinge on K is the machine with hard margin on $K + I/(2C)$.  A *penalised* intercept is a constant feature: the
@@ -24,8 +24,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg, optimize
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC, SVR
 
 from shallow import checks
 from shallow.display import short
@@ -177,6 +175,8 @@ def hinge(
     max_iter: int = -1,
 ) -> Machine:
     """Classifier with hinge loss by scikit-learn's SVC; the arguments of :func:`epsilon_insensitive`, y of -1 and 1."""
+    from shallow.extras import SVC
+
     kernel, y = checked(kernel, y, C, classes=True)
     checks.positive(tolerance=tolerance)
     solver = SVC(kernel="precomputed", C=C, tol=tolerance, max_iter=max_iter)
@@ -210,6 +210,8 @@ def epsilon_insensitive(
 
     Cost: O(n) per iteration, of which it takes from about n to several hundred n, more for large C.
     """
+    from shallow.extras import SVR
+
     kernel, y = checked(kernel, y, C, classes=False)
     checks.not_negative(epsilon=epsilon)
     checks.positive(tolerance=tolerance)
@@ -239,6 +241,8 @@ def _by_libsvm(solver, kernel: np.ndarray, y: np.ndarray, intercept: str, loss, 
 
 def fit_quietly(solver, points: np.ndarray, targets: np.ndarray) -> None:
     """Fit an estimator of scikit-learn without its warning that it has not converged, which `Convergence` holds."""
+    from shallow.extras import ConvergenceWarning
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         solver.fit(points, targets)

@@ -17,11 +17,10 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import torch
-from torch import nn
 
 from shallow import checks
 from shallow.deep import weight_matrices
+from shallow.extras import nn, torch
 from shallow.train.run import Diverged, Run, schedule
 
 #: What is measured of a network: arrays by name.

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-#: Losses, as numbers for compiled code: |f - y|, and cross-entropy with labels 0 and 1 of a logit or a probability.
+#: Losses, as numbers for compiled code: absolute, and cross-entropy with labels 0 and 1 of a logit or a probability.
 ABSOLUTE, LOGIT, PROBABILITY = 0, 1, 2
 #: Optimisers, likewise.
 ADAM, ADADELTA = 0, 1
@@ -174,6 +174,7 @@ def _move(theta, gradient, moments, ages, trained, widths, optimiser, rate, deca
 
 @_compiled
 def adam(p, g, mean, square, age, rate, decay):
+    """Step number `age` of Adam for the parameters p with gradient g, in place; `decay` is added to the slopes."""
     number = p.dtype.type
     step, correction = number(rate / (1 - MEMORY**age)), number((1 - SQUARE_MEMORY**age) ** -0.5)
     decay, guard, new, new_square = number(decay), number(GUARD), number(1 - MEMORY), number(1 - SQUARE_MEMORY)
@@ -187,6 +188,7 @@ def adam(p, g, mean, square, age, rate, decay):
 
 @_compiled
 def adadelta(p, g, moved, square, rate, decay):
+    """A step of AdaDelta for the parameters p with gradient g, in place; `decay` is added to the slopes."""
     number = p.dtype.type
     rate, decay, eps, new = number(rate), number(decay), number(EPS), number(1 - RHO)
     for j in range(len(p)):

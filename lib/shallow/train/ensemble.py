@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg  # noqa: F401  compiled code calls its BLAS, which must be loaded before it can be limited
-from threadpoolctl import threadpool_limits
 
 from shallow import checks
 from shallow.display import short
+from shallow.extras import threadpool_limits
 from shallow.mlp import Stack, uniform
 from shallow.train import backpropagation
 from shallow.train.backpropagation import ABSOLUTE, ADADELTA, ADAM, LOGIT, PROBABILITY

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from shallow import checks
+from shallow.extras import torch
 from shallow.nets import SoftplusStudent, Student
 from shallow.train.run import Diverged, Run, schedule
 

@@ -69,7 +69,7 @@ def sampler(real: type) -> Callable[..., None]:
 
     Args:
         state: of :func:`shallow.train.vector_math.lanes`; moved on.
-        white, mixed: room for rows r1 r2 numbers, rounded up to a whole :data:`GROUP`, and for rows n1 r2.
+        white, mixed: room for rows r1 r2 numbers, rounded up to a whole `GROUP`, and for rows n1 r2.
     """
     fill, erf_of, erfi_of, root_two = normals(real), erf_and_slope(real), erfi(real), real(2**0.5)
 

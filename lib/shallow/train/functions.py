@@ -23,7 +23,7 @@ ACTIVATIONS = ("relu", "gelu", "tanh", "erf")
 def activation(name: str, real: type = np.float64) -> Scalar:
     r"""Compiled z -> ($\sigma(z)$, $\sigma'(z)$) in numbers of type `real`; $\mathrm{ReLU}'(0) = 0$.
 
-    The names are those of :data:`ACTIVATIONS`: max(z, 0), $z\,\Phi(z)$, tanh z, and $\mathrm{erf}(z/\sqrt2)$.
+    The names are those of `ACTIVATIONS`: max(z, 0), $z\,\Phi(z)$, tanh z, and $\mathrm{erf}(z/\sqrt2)$.
     """
     zero, half, one, error_function = real(0), real(0.5), real(1), erf_and_slope(real)
 

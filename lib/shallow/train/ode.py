@@ -27,7 +27,7 @@ def integrate(
             1e-13.
 
     Returns:
-        For every array its values at the times, shape (T, *shape).
+        For every array its values at the times, shape `(T, *shape)`.
 
     Cost: twelve evaluations of the velocity for each of some hundreds or thousands of steps.
     """

@@ -18,12 +18,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from shallow import checks
 from shallow.committee import Committee
 from shallow.data.nlgp import Process
 from shallow.display import short
+from shallow.extras import threadpool_limits
 from shallow.train import fresh_samples
 from shallow.train.run import check_generators, for_each, log_spaced, schedule
 from shallow.train.vector_math import lanes

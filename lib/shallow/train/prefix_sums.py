@@ -31,10 +31,10 @@ small, index = numba.int32, numba.uint64
 def locator(x):
     """Table from the bin of a kink -b/w to the row of its neuron, origin of the bins, and bins per unit length.
 
-    The first half of the table is for w >= 0, the second for w < 0, the last entry for tiny |w|.  An entry is
+    The first half of the table is for w >= 0, the second for w < 0, the last entry for tiny `abs(w)`.  An entry is
     negative, -1 - (lower bound of j), when a point lies in the bin or within `MARGIN` of it: there the predicate
     w x + b > 0 has to be evaluated.  In all other bins its outcome is certain: the rounded quotient and the rounded
-    predicate shift a kink by no more than some 2**-52 max|x|, and the margin is at least 2**-40 max|x|.
+    predicate shift a kink by no more than some `2**-52 max(abs(x))`, the margin is at least `2**-40 max(abs(x))`.
     """
     n = x.size
     span = x[n - 1] - x[0] if x[n - 1] > x[0] else 1.0

@@ -5,7 +5,7 @@ from unit.bad_input import given
 from unit.bad_input.given import GRAM, LAYERS, SIGNS, VALUES, X, Y
 from unit.bad_input.spoil import case
 
-from shallow.kernels import arc_cosine, empirical, layered, machines, ridge
+from shallow.kernels import arc_cosine, empirical, layered, machines, plain, ridge
 from shallow.train import ode
 
 PATH = ridge.RidgePath(GRAM, Y)
@@ -24,6 +24,7 @@ CASES = [
     case(empirical.without, kernel=GRAM, functions=np.ones((8, 1))),
     *(case(of, kernel=GRAM) for of in (empirical.effective_rank, empirical.eigenbasis, MACHINE.values)),
     case(empirical.modes_for, values=VALUES[::-1], threshold=0.95),
+    case(plain.ntk, "x=longer", networks=given.STACK, x=X, z=X[:2]),  # axis 1 of (R, n, n')
     case(layered.ntk, **LAYERS, x=X, z=X[:2], output="logit", trainable=[1]),
     *(case(of, **LAYERS, x=X, output="logit") for of in (layered.diagonal, layered.jacobian)),
     case(machines.squared_hinge, "C=1e300 tolerance=1e300", kernel=GRAM, y=SIGNS, C=1.0, tolerance=1e-6,

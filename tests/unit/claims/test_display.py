@@ -74,8 +74,9 @@ def test_links_lead_to_the_page_of_a_claim_from_any_page(answered, folder, monke
     monkeypatch.chdir(folder.parent / "toy")
     assert 'href="../toy/index.html"' in claims.overview(folder)._repr_html_()
     assert 'href="../toy/falls.html#to-02"' in claims.table(folder)._repr_html_()
-    for shown in (answered.card(), answered.report("TO-02", FALLS)):
-        assert 'href="../claims.html#to' in shown._repr_html_()
+    assert 'href="../claims.html#toy"' in answered.card()._repr_html_()
+    for shown in (answered.claim("TO-02"), answered.report("TO-02", FALLS), claims.table(folder)):
+        assert 'href="../claims/TO-02.html"' in shown._repr_html_()
     (folder.parent / "toy.md").touch()
     assert 'href="../toy.html"' in claims.overview(folder)._repr_html_(), "the page is there while both are"
 

@@ -13,7 +13,7 @@ from shallow.book.claims import rounding
 def test_report_that_agrees_is_shown(decided):
     report = decided.report("TO-01", {"b": "partly", "a": "reproduced"}, finding=" slope 0.5\n[0.4, 1.1]")
     assert repr(report) == "TO-01 · partly (b partly, a reproduced) · slope 0.5 [0.4, 1.1]"
-    for piece in ('href="claims.html#to-01"', "◐&nbsp;partly", "(a)&nbsp;✓&nbsp;reproduced", "slope 0.5 [0.4, 1.1]"):
+    for piece in ('href="claims/TO-01.html"', "◐&nbsp;partly", "(a)&nbsp;✓&nbsp;reproduced", "slope 0.5 [0.4, 1.1]"):
         assert piece in report._repr_html_()
 
 

@@ -6,6 +6,7 @@ few that a box needs where book/_static/ledger.css is not loaded, in JupyterLab;
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,10 +45,14 @@ class Display:
 
 @dataclass(frozen=True)
 class Report:
-    """What a cell found for one claim, as a row of the ledger; and the row that is there, if it says something else."""
+    """What a cell found for one claim, as a row of the ledger; and the row that is there, if it says something else.
+
+    The numbers are those of its :class:`Outcome`, which the built page carries for `tools/claims_data.py`.
+    """
 
     row: Row
     against: Row | None = None
+    numbers: Sequence[Mapping] = ()
 
     def __repr__(self) -> str:
         ledger = f"\nThe ledger says: {Report(self.against)}" if self.against else ""
@@ -59,7 +64,7 @@ class Report:
         if row.answer:
             said = f'<b class="ledger-answer">{escape(row.answer)}</b><div>by the rule: {said}{reading(row)}</div>'
             found = in_numbers(row)
-        about = f'class="ledger-verdict" {decided(row)} {box(row.verdict)}'
+        about = f'class="ledger-verdict" {decided(self)} {box(row.verdict)}'
         return f"<div {about}>{id_link(row)} {said}{found}{instead(self)}</div>"
 
 
@@ -104,9 +109,10 @@ def badge(verdict: str) -> str:
     )
 
 
-def decided(row: Row) -> str:
-    """The attribute by which a built page says what it has decided."""
-    return f'data-decided="{row.id} {row.verdict}"'
+def decided(report: Report) -> str:
+    """The attributes by which a built page says what it has decided, and by which numbers."""
+    numbers = f' data-numbers="{escape(json.dumps(report.numbers, ensure_ascii=False))}"' if report.numbers else ""
+    return f'data-decided="{report.row.id} {report.row.verdict}"{numbers}'
 
 
 def box(verdict: str) -> str:
@@ -114,16 +120,16 @@ def box(verdict: str) -> str:
     return f'style="border-left:.3em solid {STYLE[verdict][1]};padding:.4em .9em;margin:.6em 0"'
 
 
-def to(page: str) -> str:
+def to(page: str, suffix: str = ".html") -> str:
     """The relative address of a page of the book, such as "claims", from the page being run: it runs in its folder."""
     here = Path.cwd()
     up = "../" * len(here.relative_to(paths.BOOK).parts) if here.is_relative_to(paths.BOOK) else ""
-    return f"{up}{page}.html"
+    return f"{up}{page}{suffix}"
 
 
 def id_link(row: Row) -> str:
-    """The claim's id, linked to its row on the page of claims."""
-    return f'<a class="ledger-id" href="{to("claims")}#{row.id.lower()}"><b>{row.id}</b></a>'
+    """The claim's id, linked to its own page."""
+    return f'<a class="ledger-id" href="{to(f"claims/{row.id}")}"><b>{row.id}</b></a>'
 
 
 def parts_list(parts: Mapping[str, str]) -> str:
@@ -148,7 +154,12 @@ def _plain(value: object) -> str:
 
 
 def rule(row: Row, summary: str = "How it is decided") -> str:
-    """The test fixed in advance with its parameters, and what was changed in the open, folded."""
+    """The :func:`rule_terms`, folded."""
+    return f'<details class="ledger-rule"><summary>{summary}</summary>{rule_terms(row)}</details>'
+
+
+def rule_terms(row: Row) -> str:
+    """The test fixed in advance with its parameters, and what was changed in the open."""
     terms = [
         ("Rule", row.test),
         ("Parameters", parameters(row.parameters)),
@@ -159,7 +170,7 @@ def rule(row: Row, summary: str = "How it is decided") -> str:
         ("Why it was changed", row.test_why),
     ]
     items = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in terms if text)
-    return f'<details class="ledger-rule"><summary>{summary}</summary><dl>{items}</dl></details>'
+    return f"<dl>{items}</dl>"
 
 
 def statements(rows: Sequence[Row]) -> Display:
@@ -177,7 +188,7 @@ def statements(rows: Sequence[Row]) -> Display:
 def lines(reports: Sequence[Report]) -> Display:
     """A compact table with one line for each report."""
     body = "".join(
-        f"<tr {decided(row)}><td>{id_link(row)} <br>{badge(row.verdict)}</td>"
+        f"<tr {decided(report)}><td>{id_link(row)} <br>{badge(row.verdict)}</td>"
         f'<td><span class="ledger-place">{escape(row.place)}</span> {escape(row.claim)}{rule(row)}</td>'
         f"<td>{outcome(row)}{instead(report)}</td></tr>"
         for report in reports

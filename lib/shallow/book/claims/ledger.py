@@ -101,7 +101,7 @@ class Ledger:
             LedgerMismatch: in a strict session, when verdict, parts, finding, answer or reading differ from the row.
             KeyError: no such claim.   ValueError: an unknown verdict, an empty finding.
         """
-        row = self[id]
+        row, numbers = self[id], outcome.numbers if isinstance(outcome, Outcome) else ()
         if not isinstance(outcome, Outcome):
             found = replace(row, **self._decided(id, outcome, finding, verdict), cell=id.lower(), reason=None)
         elif finding or verdict:
@@ -114,8 +114,8 @@ class Ledger:
         elif different := differences(found, row):
             if session.is_strict():
                 raise LedgerMismatch(_mismatch(found, row, different, self.path))
-            return Report(found, against=row)
-        return Report(found)
+            return Report(found, row, numbers)
+        return Report(found, numbers=numbers)
 
     def _decided(self, id: str, outcome: str | Mapping[str, str], finding: str, verdict: str | None) -> dict:
         """Verdict, parts and finding of a claim whose cell gives them one by one."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from shallow.book.claims.rows import check_parts, check_reading, one_sentence, short
 from shallow.stats import Interval
@@ -48,6 +51,32 @@ class Outcome:
                 raise ValueError(f"answer must have one for {self.verdict!r} or 'otherwise', got {', '.join(answers)}")
             object.__setattr__(self, "answer", answer)
         object.__setattr__(self, "answer", short(self.answer))
+
+    @property
+    def numbers(self) -> list[dict]:
+        """The evidence as plain data, in order: name, value and, of an interval, low and high."""
+        return [one for name, value in self.evidence.items() for one in _numbers(name, value)]
+
+
+def _numbers(name: str, value: object) -> Iterator[dict]:
+    """One entry, or one for each item of a mapping or list, named "widths, 128"."""
+    if isinstance(value, Interval):
+        yield {"name": name, **{key: _plain(one) for key, one in zip(("value", "low", "high"), vars(value).values())}}
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _numbers(f"{name}, {key}", one)
+    elif isinstance(value, list | tuple | np.ndarray):
+        yield from _numbers(name, dict(enumerate(value, start=1)))
+    else:
+        yield {"name": name, "value": _plain(value)}
+
+
+def _plain(value: object) -> bool | int | float | str | None:
+    """A number to six digits, None for one that is not finite; anything else as its text in one line."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if math.isfinite(value) else None
+    return value if isinstance(value, int | None) else " ".join(str(value).split())
 
 
 def combine(parts: Mapping[str, str]) -> str:

@@ -106,7 +106,8 @@ def _table_row(document: Document, row: Row) -> str:
     about = f"document-{document.chapter.replace('_', '-')}"
     return (
         f'<tr id="{row.id.lower()}" {data}><td>{cell_link(row)} <br>{badge(row.verdict)}'
-        f"<small>{row.rank}</small><small>{row.kind}</small></td>"
+        f"<small>{row.rank}</small><small>{row.kind}</small>"
+        f'<small><a href="{display.to(f"claims/{row.id}")}">cite, rerun</a></small></td>'
         f'<td><a class="ledger-place" href="#{about}">{escape(row.place)}</a> {escape(row.claim)}'
         f"{rule(row, 'Rule')}</td>"
         f"<td>{display.outcome(row)}</td></tr>"

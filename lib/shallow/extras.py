@@ -1,0 +1,62 @@
+"""Libraries that numerics use here and there: imported where they are used, and named where they are missing.
+
+``from shallow.extras import torch`` is ``import torch`` with an error that says what to install; such a line counts as
+little for the fingerprint of a recorded run (:mod:`shallow.book.fingerprint`) as the import that it stands for.
+NumPy, SciPy and numba are always there.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+#: What can be imported from here, and where it is.
+SOURCES = {
+    "torch": "torch",
+    "nn": "torch.nn",
+    "SVC": "sklearn.svm:SVC",
+    "SVR": "sklearn.svm:SVR",
+    "ConvergenceWarning": "sklearn.exceptions:ConvergenceWarning",
+    "fetch_openml": "sklearn.datasets:fetch_openml",
+    "load_digits": "sklearn.datasets:load_digits",
+    "threadpool_limits": "threadpoolctl:threadpool_limits",
+    "click": "click",
+    "cpu_count": "joblib:cpu_count",
+    "xarray": "xarray",
+}
+#: Package -> the extra of the distribution that holds it; all others are in the extra `book`.
+_EXTRA = {"torch": "torch"}
+_NAMES = {"sklearn": "scikit-learn"}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "loaded_torch":  # before torch is loaded nothing can be an object of it
+        return sys.modules.get("torch") or SimpleNamespace(Generator=())
+    if name not in SOURCES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    package = SOURCES[name].partition(":")[0].partition(".")[0]
+    try:
+        found = pkgutil.resolve_name(SOURCES[name])
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        if name == "threadpool_limits":
+            return _unlimited
+        library = _NAMES.get(package, package)
+        command = f"pip install 'shallow-book[{_EXTRA.get(package, 'book')}]'"
+        raise ImportError(f"{library} is needed for that and not installed: {command}", name=package) from None
+    globals()[name] = found  # so that the next import is a plain look-up
+    return found
+
+
+@contextmanager
+def _unlimited(limits: int, user_api: str | None = None) -> Iterator[None]:
+    """In the place of threadpool_limits: results are the same to rounding, several threads get in each other's way."""
+    message = "threadpoolctl is not installed, so BLAS uses all cores in every thread; OMP_NUM_THREADS=1 prevents it"
+    warnings.warn(message, RuntimeWarning, stacklevel=4)
+    yield

@@ -1,0 +1,45 @@
+"""The pages of the library as they were built: everything is there, formulas are set, code leads to them."""
+
+import ast
+
+import pytest
+import references
+from sphinx.util.inventory import InventoryFile
+
+SITE = references.ROOT / "_build" / "html"
+PAGES = [name for name in references.pages() if name.startswith("book/library/")]
+# Words of the text, without code, in which a dollar sign would be mathematics that nobody has set.
+TEXT = """() => { const text = document.querySelector("article").cloneNode(true);
+  text.querySelectorAll("pre, code, script, mjx-container").forEach(one => one.remove()); return text.textContent; }"""
+
+
+def test_every_public_function_has_a_place(available):
+    lib, public = references.ROOT / "lib", set()
+    for path in (lib / "shallow").rglob("*.py"):
+        module = ".".join(path.relative_to(lib).with_suffix("").parts)
+        if not path.stem.startswith("__"):
+            defined = ast.parse(path.read_text(encoding="utf-8")).body
+            names = [one.name for one in defined if isinstance(one, ast.FunctionDef | ast.ClassDef)]
+            public |= {f"{module}.{name}" for name in names if not name.startswith("_")}
+    with (SITE / "objects.inv").open("rb") as file:
+        kinds = InventoryFile.load(file, "", lambda base, address: address)
+    places = {name: where[2] for kind in kinds for name, where in kinds[kind].items() if kind.startswith("py:")}
+    assert len(public) > 200 and sorted(public - set(places)) == []
+    assert {places[name].partition(".html")[0] for name in public} <= set(PAGES)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_formulas_are_set(page, site, log, name):
+    page.goto(f"{site}/{name}.html")
+    page.wait_for_function("() => window.MathJax?.startup?.promise?.then(() => true)")
+    assert page.locator("mjx-merror, .math:not(:has(mjx-container))").count() == 0
+    assert "$" not in page.evaluate(TEXT) and log.clean()
+
+
+def test_a_call_in_a_cell_leads_to_its_function(page, site):
+    page.goto(f"{site}/book/cyclic_labels/index.html")
+    link = page.locator("div.cell_input a.sphinx-codeautolink-a", has_text="univariate.train").first
+    link.click()
+    assert page.url == f"{site}/book/library/trainers.html#shallow.train.univariate.train"
+    assert page.locator(":target").inner_text().startswith("shallow.train.univariate.train(")
+    assert page.locator(":target .viewcode-link").count() == 1

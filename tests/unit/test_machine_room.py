@@ -1,0 +1,80 @@
+"""What comes from outside is data, never code; and the library leaves nothing behind outside its clone."""
+
+import os
+import re
+import subprocess
+import sys
+
+import jupytext
+import numpy as np
+import pytest
+import references
+
+from shallow.data import images
+
+# Whoever writes the file that these read decides what the process does.
+UNPICKLING = [
+    "pickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib.load", "torch.load", "pandas.read_pickle",
+    "yaml.load", "yaml.unsafe_load",
+]  # fmt: skip
+BANNED = ", ".join(f'"{name}" = {{msg = "it runs what a file says"}}' for name in UNPICKLING)
+RUFF = [
+    sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--output-format=concise", "--select=TID251",
+    f"--config=lint.flake8-tidy-imports.banned-api = {{{BANNED}}}",
+]  # fmt: skip
+FOLDERS = ("lib", "experiments", "benchmarks", "tools")
+
+
+def unpickling(*paths: str, code: str | None = None) -> str:
+    """What ruff says of files, or of a program, in which something could be unpickled."""
+    found = subprocess.run([*RUFF, *paths], input=code, cwd=references.ROOT, capture_output=True, encoding="utf-8")
+    assert found.returncode in (0, 1), found.stderr
+    return found.stdout if found.returncode else ""
+
+
+@pytest.mark.parametrize(
+    "code", ["import pickle", "from joblib import load\nload('f')", "import torch\ntorch.load('f')"]
+)
+def test_unpickling_is_noticed(code):
+    assert "TID251" in unpickling("-", code=code) and not unpickling("-", code="import numpy\nnumpy.load('f')")
+
+
+def test_nothing_is_unpickled():
+    """Neither by a module nor by a cell of a page; what dask sends between its workers is in the README."""
+    assert unpickling(*FOLDERS) == ""
+    sources = [
+        path.read_text(encoding="utf-8") for folder in FOLDERS for path in (references.ROOT / folder).rglob("*.py")
+    ]
+    cells = [cell.source for path in references.chapters() for cell in references.code_cells(jupytext.read(path))]
+    assert len(cells) > 500 and unpickling("-", code="\n".join(cells)) == ""
+    assert re.findall(r"allow_pickle=(?!False)|weights_only=(?!True)", "\n".join(sources + cells)) == []
+
+
+class Crafted:
+    """Unpickling it leaves a file behind."""
+
+    def __reduce__(self):
+        return os.mkdir, ("trace",)
+
+
+def test_a_crafted_file_of_images_is_refused_and_runs_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez("mnist.npz", x_train=np.array([Crafted()], dtype=object))
+    with pytest.raises(ValueError, match=r"mnist\.npz must be a whole \.npz file of plain arrays"):
+        images.load("mnist", tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["mnist.npz"]
+
+
+def test_a_command_leaves_nothing_in_the_home_of_its_user(tmp_path):
+    """Nor in the folder for temporary files, nor where it is called."""
+    folders = {name: tmp_path / name for name in ("HOME", "TMPDIR", "here")}
+    for folder in folders.values():
+        folder.mkdir()
+    elsewhere = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+    elsewhere |= {name: str(folder) for name, folder in folders.items()}
+    command = [sys.executable, "-m", "shallow", "claim", "CL-14"]
+    said = subprocess.run(
+        command, cwd=folders["here"], env=elsewhere, capture_output=True, encoding="utf-8", check=True
+    )
+    assert "CL-14" in said.stdout
+    assert [path for folder in folders.values() for path in folder.rglob("*")] == []

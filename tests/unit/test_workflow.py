@@ -1,0 +1,63 @@
+"""What the workflow keeps between runs belongs to the tree that it is used for, and holds no pickle."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from references import ROOT
+from ruamel.yaml import YAML
+
+STEPS = YAML(typ="safe").load(ROOT / ".github" / "workflows" / "book.yml")["jobs"]["check"]["steps"]
+CACHES = {step["with"]["path"].split()[0]: step["with"] for step in STEPS if "actions/cache@" in step.get("uses", "")}
+
+
+def test_executed_chapters_are_kept_by_what_the_makefile_says_they_rest_on():
+    (sources,) = re.findall(r"^SOURCES := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    files = [f"{name}/**" if (ROOT / name).is_dir() else name for name in sources.split()]
+    cache = CACHES["_build/.jupyter_cache"]
+    rests, cells = re.findall(r"hashFiles\((.*?)\)", cache["key"])
+    assert sorted(re.findall(r"'(.*?)'", rests)) == sorted(files) and cells == "'book/**/*.md'"
+    assert cache["key"].startswith(cache["restore-keys"]) and rests in cache["restore-keys"]
+
+
+def test_the_environment_is_kept_by_its_lock():
+    assert "'requirements.lock'" in CACHES[".venv"]["key"] and "restore-keys" not in CACHES[".venv"]
+
+
+def test_the_weekly_run_takes_nothing_from_a_cache_and_pickles_are_in_none():
+    assert {step["if"] for step in STEPS if "actions/cache@" in step.get("uses", "")} == {"env.COLD != 'true'"}
+    kept = {path for cache in CACHES.values() for path in cache["path"].split()}
+    assert kept == {".venv", "_build/.jupyter_cache", "_build/executed"}
+
+
+@pytest.mark.parametrize("option", ["--tepid", "warm"])
+def test_the_script_refuses_what_it_does_not_know(option):
+    done = subprocess.run([ROOT / ".ci" / "run", option], capture_output=True, encoding="utf-8")
+    assert done.returncode == 2 and f"--warm and --twice, got {option}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "kept", "build", "compared"),
+    [
+        ([], True, ["clean-book", "book"], True),
+        (["--warm"], True, ["book"], False),
+        (["--warm"], False, ["clean-book", "book"], True),
+        (["--twice"], True, ["clean-book", "book"], False),
+    ],
+)
+def test_every_chapter_runs_once_unless_twice_is_asked_for(tmp_path, options, kept, build, compared):
+    """In the build, whose outputs the tests compare, or in the tests; a stub of make notes its arguments."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci" / "run")
+    for name in ("make", "chromium"):
+        (tmp_path / name).write_text('#!/bin/bash\necho "$1 ${SHALLOW_EXECUTED:-}"\n', encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    if kept:
+        (tmp_path / "_build" / ".jupyter_cache").mkdir(parents=True)
+    plain = {name: value for name, value in os.environ.items() if name != "SHALLOW_EXECUTED"}
+    environment = plain | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run([tmp_path / ".ci/run", *options], env=environment, capture_output=True, encoding="utf-8")
+    executed = f"{tmp_path}/_build/.jupyter_cache" if compared else ""
+    assert done.stdout.splitlines() == [*(f"{target} " for target in build), f"test {executed}"], done.stderr

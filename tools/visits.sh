@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# The four visits of docs/first_hour.md: each in an empty home, with the seconds of every step, and at the end what it
+# has left in that home besides its own clone.
+#
+#   tools/visits.sh reader|student|lab|maintainer [REPOSITORY]
+#
+# REPOSITORY is what git clones, by default this clone.  The folder of the visit is kept and named.
+set -euo pipefail
+visit=${1:-}
+repository=${2:-$(cd "$(dirname "$0")/.." && pwd)}
+
+step() {  # a line of the table: what is done, and the seconds that it takes
+  local began=$SECONDS
+  "${@:2}" > "$HOME/../$visit.log" 2>&1 || { tail -40 "$HOME/../$visit.log"; echo "FAILED: $1"; exit 1; }
+  printf '%-58s %5d s\n' "$1" $((SECONDS - began))
+}
+
+reader() {  # a page in a browser, and one number again
+  step "make book" make book
+  step "a page is there" test -s _build/html/book/cyclic_labels/index.html
+  step "python -m shallow claim CL-14" .venv/bin/python -m shallow claim CL-14
+}
+
+student() {  # a notebook from its page, in a folder of its own, with three seeds instead of ten
+  step "make book" make book
+  mkdir ../homework
+  cd ../homework
+  cp ../clone/_build/html/_sources/book/cyclic_labels/kernel.ipynb .
+  sed -i.bak 's#cyclic_labels/sensitivity\\")#cyclic_labels/sensitivity\\").isel(seed=slice(3))#' kernel.ipynb
+  step "the first cell says how to get the library" grep -q 'git clone' kernel.ipynb
+  step "the changed notebook runs to its end" ../clone/.venv/bin/jupyter execute --inplace kernel.ipynb
+  step "and shows its result beside the book's" grep -q 'The ledger says: CL-46' kernel.ipynb
+}
+
+lab() {  # one trainer, without the book
+  step "python -m venv" "${PYTHON:-python3}" -m venv ../own
+  step "pip install" ../own/bin/python -m pip install --quiet .
+  cd ..
+  step "an ensemble is trained" own/bin/python -c "
+from shallow import nets
+from shallow.data import cyclic
+from shallow.train import univariate
+data = cyclic.sample(60, seed=1)
+run = univariate.train(data.x, data.y, nets.default(data.rng, 512), step=0.01, epochs=1000, grid=cyclic.grid())
+print(run.loss[-1])"
+}
+
+maintainer() {  # what the workflow runs: once from nothing, and after a change of the text
+  step ".ci/run" .ci/run
+  echo "A word more." >> book/glossary.md
+  step ".ci/run --warm, after a change of the text" .ci/run --warm
+}
+
+case $visit in reader|student|lab|maintainer) ;; *) sed -n '2,/^set/{s/^# \{0,1\}//p;s/^#$//p}' "$0" >&2; exit 2 ;; esac
+folder=$(mktemp -d "${TMPDIR:-/tmp}/shallow-$visit-XXXXXX")
+export HOME="$folder/home"
+unset PYTHONPATH VIRTUAL_ENV SHALLOW_STRICT SHALLOW_DATA SHALLOW_RECORDS ${!XDG_*}
+mkdir "$HOME"
+step "git clone" git clone --quiet "$repository" "$folder/clone"
+cd "$folder/clone"
+"$visit"
+echo "In the home: $(cd "$HOME" && find . -mindepth 1 -maxdepth 2 -printf '%P ')"
+echo "The visit is in $folder"
