@@ -47,10 +47,10 @@ class Use:
 
 
 def load(name: str) -> xr.Dataset:
-    """:func:`records.load`, with a line below the cell: the record with a link, its cost, and whether it is stale.
+    """:func:`shallow.book.records.load`, with a line below the cell: the record with a link, its cost, and whether it is stale.
 
     Raises:
-        KeyError, records.RecordError: as :func:`records.load`.
+        KeyError, records.RecordError: as :func:`shallow.book.records.load`.
     """
     dataset = records.load(name)
     display(_line(name), metadata=UNCOMPARED)
