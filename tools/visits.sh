@@ -1,17 +1,16 @@
 #!/usr/bin/env bash
-# The four visits of docs/first_hour.md: each in an empty home, with the seconds of every step, and at the end what it
-# has left in that home besides its own clone.
+# The four visits of docs/first_hour.md in an empty home, with the seconds of every step, and at the end what they have
+# left in that home besides their own clone.
 #
-#   tools/visits.sh reader|student|lab|maintainer [REPOSITORY]
+#   tools/visits.sh reader|student|lab|maintainer ...
 #
-# REPOSITORY is what git clones, by default this clone.  The folder of the visit is kept and named.
+# What is cloned is REPOSITORY of the environment, by default this clone.  The folder of the visits is kept and named.
 set -euo pipefail
-visit=${1:-}
-repository=${2:-$(cd "$(dirname "$0")/.." && pwd)}
+repository=${REPOSITORY:-$(cd "$(dirname "$0")/.." && pwd)}
 
 step() {  # a line of the table: what is done, and the seconds that it takes
   local began=$SECONDS
-  "${@:2}" > "$HOME/../$visit.log" 2>&1 || { tail -40 "$HOME/../$visit.log"; echo "FAILED: $1"; exit 1; }
+  "${@:2}" > "$folder/log" 2>&1 || { tail -40 "$folder/log"; echo "FAILED: $1"; exit 1; }
   printf '%-58s %5d s\n' "$1" $((SECONDS - began))
 }
 
@@ -51,13 +50,18 @@ maintainer() {  # what the workflow runs: once from nothing, and after a change 
   step ".ci/run --warm, after a change of the text" .ci/run --warm
 }
 
-case $visit in reader|student|lab|maintainer) ;; *) sed -n '2,/^set/{s/^# \{0,1\}//p;s/^#$//p}' "$0" >&2; exit 2 ;; esac
-folder=$(mktemp -d "${TMPDIR:-/tmp}/shallow-$visit-XXXXXX")
+for visit in "${@:-none}"; do
+  case $visit in reader|student|lab|maintainer) ;; *) sed -n '2,/^set/{s/^# \{0,1\}//p;s/^#$//p}' "$0" >&2; exit 2 ;; esac
+done
+folder=$(mktemp -d "${TMPDIR:-/tmp}/shallow-visits-XXXXXX")
 export HOME="$folder/home"
 unset PYTHONPATH VIRTUAL_ENV SHALLOW_STRICT SHALLOW_DATA SHALLOW_RECORDS ${!XDG_*}
 mkdir "$HOME"
 step "git clone" git clone --quiet "$repository" "$folder/clone"
-cd "$folder/clone"
-"$visit"
+for visit in "$@"; do
+  echo "$visit:"
+  cd "$folder/clone"
+  "$visit"
+done
 echo "In the home: $(cd "$HOME" && find . -mindepth 1 -maxdepth 2 -printf '%P ')"
-echo "The visit is in $folder"
+echo "All of it is in $folder"

@@ -10,6 +10,7 @@ import api_pages
 import pytest
 from references import BOOK, ROOT
 from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
 
 LIBRARY = ROOT / "lib" / "shallow"
 FILES = {
@@ -66,7 +67,8 @@ def built(folder: Path) -> str:
     """The HTML of the first of two pages, of which the second documents a function that the first calls."""
     folders = dict(srcdir=folder, outdir=folder / "html", doctreedir=folder / "doctrees", confdir=None)
     settings = {"extensions": ["sphinx_codeautolink", "api_pages"], "default_role": "literal"}
-    Sphinx(**folders, buildername="html", confoverrides=settings, status=None, warningiserror=True).build()
+    with docutils_namespace():
+        Sphinx(**folders, buildername="html", confoverrides=settings, status=None, warningiserror=True).build()
     return (folder / "html" / "index.html").read_text(encoding="utf-8")
 
 

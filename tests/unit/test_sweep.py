@@ -61,7 +61,8 @@ def test_every_cell_has_one_compute_thread_and_the_callers_number_is_restored(fu
     before = torch.get_num_threads()
     with threadpool_limits(2):
         torch.set_num_threads(2)
-        assert (sweep.grid(function, {"seed": [0, 1]}, jobs=2).threads == 1).all()
+        for _ in range(20):  # threads that start too early see the caller's number now and then
+            assert (sweep.grid(function, {"seed": [0, 1]}, jobs=2).threads == 1).all()
         assert torch.get_num_threads() == 2
         assert max(pool["num_threads"] for pool in threadpool_info()) > 1
         with pytest.raises(sweep.SweepError):

@@ -47,7 +47,7 @@ class Use:
 
 
 def load(name: str) -> xr.Dataset:
-    """:func:`shallow.book.records.load`, with a line below the cell: the record with a link, its cost, and whether it is stale.
+    """:func:`shallow.book.records.load`, with a line below the cell: cost of the record, whether it is stale, links.
 
     Raises:
         KeyError, records.RecordError: as :func:`shallow.book.records.load`.

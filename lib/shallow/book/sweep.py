@@ -149,7 +149,9 @@ def _here(work: _Work, jobs: int | None, kept: bool, tasks: Iterable[Task]) -> I
     one_by_one = {"batch_size": 1, "pre_dispatch": "n_jobs + 1", "initializer": end_with, "initargs": (os.getpid(),)}
     options = {"return_as": "generator_unordered"} | (one_by_one if kept else {})
     parallel = Parallel(jobs or cpu_count(), prefer=hint, **options)
-    return parallel(delayed(_call)(work, i, point, os.getpid()) for i, point in tasks)
+    # joblib starts when it is called: not before somebody waits, who has set the number of compute threads by then.
+    with closing(parallel(delayed(_call)(work, i, point, os.getpid()) for i, point in tasks)) as outcomes:
+        yield from outcomes
 
 
 def _kept(compute: Callable, left: dict[int, Mapping[str, object]], store: Store) -> Iterator[Outcome]:

@@ -1,12 +1,13 @@
 """The ledger: what the documents say, by which rule each claim is decided, and what came out.
 
-A rule is a function that returns an :class:`~shallow.book.claims.outcome.Outcome`.  A page opens its ledger and reports what each rule finds::
+A rule is a function that returns an :class:`~shallow.book.claims.outcome.Outcome`.  A page opens its ledger and
+reports what each rule finds::
 
     ledger = claims.Ledger("chapter")
     ledger.report("CL-14", rules.cl_14())
 
-The rows live in `book/claims/*.yml`, one file per chapter.  In builds and tests a report that differs from its row raises
-LedgerMismatch, so that prose, cell and ledger cannot disagree; a reader who changes a parameter sees both.
+The rows live in `book/claims/*.yml`, one file per chapter.  In builds and tests a report that differs from its row
+raises LedgerMismatch, so that prose, cell and ledger cannot disagree; a reader who changes a parameter sees both.
 """
 
 from shallow.book.claims.ledger import Ledger, LedgerMismatch, decide, differences, lettered

@@ -47,7 +47,8 @@ class Display:
 class Report:
     """What a cell found for one claim, as a row of the ledger; and the row that is there, if it says something else.
 
-    The numbers are those of its :class:`~shallow.book.claims.outcome.Outcome`, which the built page carries for `tools/claims_data.py`.
+    The numbers are those of its :class:`~shallow.book.claims.outcome.Outcome`, which the built page carries for
+    `tools/claims_data.py`.
     """
 
     row: Row
