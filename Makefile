@@ -77,7 +77,7 @@ book: $(VENV)/.book $(VENDOR)  ## execute the chapters and render _build/html
 	@$(BIN)/python tools/execute.py _build/.jupyter_cache $$(grep -ls "^kernelspec:" book/*.md book/*/*.md)
 	@$(BIN)/jupyter-book build . -W --keep-going || { rm -rf _build/.doctrees; exit 1; }
 
-test: $(VENV)/.test  ## run all tests, every chapter included, if anything has changed since they were last green
+test: $(VENV)/.test $(VENV)/.lab  ## run all tests, every chapter included, if anything has changed since they were last green
 	@key=$$($(BIN)/python tools/fingerprint.py . _build/html)-$(shell command -v chromium google-chrome | head -1); \
 	if [ -z "$(FORCE)" ] && [ "$$key" = "$$(cat _build/tested 2>/dev/null || true)" ]; then \
 	  echo "Nothing has changed since the green run of $$(date -r _build/tested '+%F %H:%M'); make test FORCE=1 repeats it."; \

@@ -137,9 +137,8 @@ def documents(folder: Path = paths.CLAIMS) -> dict[str, Document]:
 
 
 def pages(book: Path = paths.BOOK) -> list[Path]:
-    """The Markdown files of the book in name order; those of a folder count where there is no page of its name."""
-    nested = [page for page in book.glob("*/*.md") if not page.parent.with_suffix(".md").exists()]
-    return sorted([*book.glob("*.md"), *nested])
+    """The Markdown files of the book in name order, and those of its folders."""
+    return sorted([*book.glob("*.md"), *book.glob("*/*.md")])
 
 
 def everything(folder: Path = paths.CLAIMS) -> list[Row]:
