@@ -16,6 +16,8 @@ from sphinx_codeautolink.extension.directive import PrefaceMarker
 
 MATHEMATICS = re.compile(r"(?<!\\)\$([^$]+)\$")
 HIDDEN = "\x00"
+SIGNATURE = re.compile(r'<dl>\s*((?:<dd>(?:(?!</?dd>).)*</dd>\s*)+)</dl>', re.S)
+LINE = re.compile("<dd>(.*?)</dd>", re.S)
 #: Where annotations name a class, and where its documentation has it.
 PUBLIC = [
     (r"^np\.", "numpy."),
@@ -96,6 +98,16 @@ def _relink(app) -> None:
     app.connect("html-page-context", written)
 
 
+def one_list(html: str) -> str:
+    """A page whose signatures of several lines are lines: Sphinx makes each a list of definitions without a term."""
+    return SIGNATURE.sub(lambda found: LINE.sub(r'<span class="sig-line">\1</span>', found[1]), html)
+
+
+def _signatures(app, page, template, context, doctree) -> None:
+    if "body" in context:
+        context["body"] = one_list(context["body"])
+
+
 def _of_codeautolink(listener) -> bool:
     return type(getattr(listener.handler, "__self__", None)).__name__ == "SphinxCodeAutoLink"
 
@@ -114,5 +126,6 @@ def setup(app) -> dict:
     app.connect("missing-reference", _elsewhere, priority=900)
     app.connect("doctree-read", _hidden_imports, priority=480)  # before codeautolink
     app.connect("builder-inited", _relink)
+    app.connect("html-page-context", _signatures)
     CodeBlockAnalyser.depart_section = _end_section
     return {"parallel_read_safe": True, "parallel_write_safe": True}

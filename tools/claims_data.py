@@ -28,7 +28,7 @@ from ruamel.yaml import YAML
 from shallow.book import claims, paths
 from shallow.book.claims import display
 
-DECIDED = re.compile(r'data-decided="([A-Z]+-\d+) \w+" data-numbers="([^"]*)"')
+DECIDED = re.compile(r"""data-decided="([A-Z]+-\d+) \w+" data-numbers=("[^"]*"|'[^']*')""")
 SOURCES = ["lib", "experiments", "records", "book/claims"]
 
 PAGE = """\
@@ -77,7 +77,7 @@ def decided(site: Path, rows: list[claims.Row]) -> dict[str, list[dict]]:
     for address in dict.fromkeys(row.address for row in rows):
         if (page := site / "book" / f"{address}.html").exists():
             for id, numbers in DECIDED.findall(page.read_text(encoding="utf-8")):
-                found[id] = json.loads(unescape(numbers))
+                found[id] = json.loads(unescape(numbers[1:-1]))
     return found
 
 

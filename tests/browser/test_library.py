@@ -31,7 +31,8 @@ def test_every_public_function_has_a_place(available):
 @pytest.mark.parametrize("name", PAGES)
 def test_formulas_are_set(page, site, log, name):
     page.goto(f"{site}/{name}.html")
-    page.wait_for_function("() => window.MathJax?.startup?.promise?.then(() => true)")
+    if page.locator(".math").count():  # otherwise Sphinx leaves MathJax out
+        page.wait_for_function("() => window.MathJax?.startup?.promise?.then(() => true)")
     assert page.locator("mjx-merror, .math:not(:has(mjx-container))").count() == 0
     assert "$" not in page.evaluate(TEXT) and log.clean()
 

@@ -63,6 +63,13 @@ def test_imports_of_a_page_are_those_of_all_its_cells():
     assert "from shallow.train import univariate" in found and all(" import " in f" {line}" for line in found)
 
 
+def test_a_signature_of_several_lines_is_no_list():
+    lines = "<dl>\n<dd><em>x</em>,</dd>\n<dd><em>y</em>,</dd>\n</dl>"
+    spans = '<span class="sig-line"><em>x</em>,</span>\n<span class="sig-line"><em>y</em>,</span>\n'
+    others = "<dl><dt>x</dt><dd>the <dl><dt>y</dt><dd>first</dd></dl></dd></dl>"
+    assert api_pages.one_list(lines + others) == spans + others
+
+
 def built(folder: Path) -> str:
     """The HTML of the first of two pages, of which the second documents a function that the first calls."""
     folders = dict(srcdir=folder, outdir=folder / "html", doctreedir=folder / "doctrees", confdir=None)
