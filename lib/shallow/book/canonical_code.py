@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 WHOLE = "*"  # in the place of a name: all definitions of a module that is used other than by its attributes
 #: Exceptions by which an argument is refused.  Others may be caught on the way, and so decide about a result.
 REFUSALS = {"ValueError", "TypeError", "KeyError", "IndexError", "NotImplementedError"}
+_QUOTES = ["'", '"', '"""', "'''"]
 _REFERENCE = "\N{SECTION SIGN}"  # in the place of a name that is followed
 
 Place = tuple[str, str]  # module and name
@@ -147,6 +148,15 @@ class _Cleaner(ast.NodeTransformer):
 
     # What does not count.
 
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        """As Python 3.11 writes it; later ones may put quotes around it that are inside it too."""
+        return ast.Name(_quoted([_unquoted(self.visit(part)) for part in node.values]))
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
+        node.value = self.visit(node.value)
+        node.format_spec = node.format_spec and self.generic_visit(node.format_spec)  # has no quotes
+        return node
+
     def visit_arg(self, node: ast.arg) -> ast.arg:
         node.annotation = None
         return node
@@ -213,6 +223,22 @@ class _Cleaner(ast.NodeTransformer):
             part.body = self.block(part.body) or [ast.Pass()]
         node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
         return node
+
+
+def _unquoted(part: ast.expr) -> str:
+    """What stands for a part of an f-string between its quotes."""
+    text = ast.unparse(ast.JoinedStr([part]))[1:]
+    width = 3 if text[:3] in _QUOTES else 1
+    return text[width:-width]
+
+
+def _quoted(parts: Sequence[str]) -> str:
+    """An f-string of these parts in quotes that are in none of them, by the rule of Python 3.11."""
+    quotes = _QUOTES
+    for part in filter(None, parts):
+        quotes = sorted((quote for quote in quotes if quote not in part), key=lambda quote: quote[0] == part[-1])
+    quote = next(iter(quotes), _QUOTES[-1])
+    return f"f{quote}{''.join(parts)}{quote}"
 
 
 def _parameters(arguments: ast.arguments) -> list[str]:
