@@ -16,7 +16,7 @@ from sphinx_codeautolink.extension.directive import PrefaceMarker
 
 MATHEMATICS = re.compile(r"(?<!\\)\$([^$]+)\$")
 HIDDEN = "\x00"
-SIGNATURE = re.compile(r'<dl>\s*((?:<dd>(?:(?!</?dd>).)*</dd>\s*)+)</dl>', re.S)
+SIGNATURE = re.compile(r"<dl>\s*((?:<dd>(?:(?!</?dd>).)*</dd>\s*)+)</dl>", re.S)
 LINE = re.compile("<dd>(.*?)</dd>", re.S)
 #: Where annotations name a class, and where its documentation has it.
 PUBLIC = [
