@@ -137,8 +137,8 @@ def documents(folder: Path = paths.CLAIMS) -> dict[str, Document]:
 
 
 def pages(book: Path = paths.BOOK) -> list[Path]:
-    """The Markdown files of the book in name order, and those of its folders."""
-    return sorted([*book.glob("*.md"), *book.glob("*/*.md")])
+    """The Markdown files of the book and of its folders in name order; JupyterLab's copies are in hidden ones."""
+    return sorted([*book.glob("*.md"), *book.glob("[!.]*/*.md")])
 
 
 def everything(folder: Path = paths.CLAIMS) -> list[Row]:
