@@ -78,28 +78,34 @@ def record(names, everything, anew, jobs, device, seeds, scheduler, dry_run) -> 
 def _resumable() -> Iterator[None]:
     """Let SIGTERM end the block as Ctrl-C does: with a word on how to go on, and the customary exit status.
 
-    A signal that meets joblib within one of its locks can leave it waiting for ever.  Cells on disk are whole at any
-    moment, so the process then ends without it.
+    A signal that meets joblib within one of its locks can leave it waiting for ever, and one that has killed its
+    workers too makes it raise an error of its own.  Cells on disk are whole at any moment, so the process then ends
+    without it.
     """
-    last_resort = threading.Timer(GRACE, os._exit, (128 + signal.SIGTERM,))
+    received = []
+    last_resort = threading.Timer(GRACE, lambda: os._exit(128 + received[0]))
     last_resort.daemon = True
 
     def interrupt(number, frame):
-        if not last_resort.is_alive():
+        if not received:
             last_resort.start()
-        raise KeyboardInterrupt(number)
+        received.append(number)
+        raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", r"\d+ tasks (have|which)", UserWarning)  # joblib, of what is given up
             yield
-    except KeyboardInterrupt as interruption:
+    except BaseException:
+        if not received:
+            raise
         click.echo("\ninterrupted; the same command goes on where it stopped", err=True)
-        sys.exit(128 + interruption.args[0] if interruption.args else INTERRUPTED)
+        sys.exit(128 + received[0])
     finally:
         last_resort.cancel()
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
