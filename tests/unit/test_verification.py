@@ -192,6 +192,20 @@ def test_a_budget_goes_where_least_has_been_redone(recorded, monkeypatch):
     assert verification.budget(2 / 60, [NAME, OTHER], jobs=1) == []  # no cell fits into a third of it
 
 
+def test_a_thin_record_gets_a_dear_cell_or_several_that_cost_less(many, monkeypatch):
+    manifest = records.manifest(many) | {"redone": []}
+    monkeypatch.setattr(records, "manifest", lambda name: manifest)
+    assert verification.is_thin(many)
+    ((_, cell, _), *_) = verification.budget(10, [many], jobs=1)
+    assert cell in range(8)  # of 36 seconds 2 % are less than any cell
+    monkeypatch.setattr(verification, "LEAST", 0.9)
+    assert verification.budget(10, [many], jobs=1)[0][1] in (6, 7)  # the dearest quarter
+    note = {"fingerprint": "1" * 16, "date": "", "processor": "", "rule": "exact", "seconds": [1.0]}
+    for whole, cells_, thin in [(False, [7], True), (True, [5], True), (True, [6], False)]:
+        manifest["redone"] = [note | {"whole": whole, "cells": cells_}]
+        assert verification.is_thin(many) == thin
+
+
 def test_the_command_spends_its_minutes_and_notes_every_cell(recorded, monkeypatch):
     monkeypatch.setattr(fingerprint, "of", lambda function: "1" * 16)
     monkeypatch.setattr(verification, "ProcessPoolExecutor", lambda jobs, *_: ThreadPoolExecutor(jobs))

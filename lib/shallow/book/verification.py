@@ -23,6 +23,7 @@ from shallow.book.records import RecordError
 
 EXACT, ELSEWHERE = "exact", "another processor"  # by which rule a cell agreed
 QUARTERS = 4
+LEAST = 0.02  # of a record's computing is to be redone, or a whole cell of its dearest quarter
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,13 @@ def share(name: str) -> float:
     return sum(redone_cells(name).values()) / records.expected_seconds(name).sum()
 
 
+def is_thin(name: str) -> bool:
+    """Whether less than `LEAST` of a record's computing was redone by the present code, and no dear cell as a whole."""
+    present, dear = fingerprint.of(records.recipe(name).cell), set(_dear(name).tolist())
+    whole = [note for note in records.manifest(name)["redone"] if note["fingerprint"] == present and note["whole"]]
+    return share(name) < LEAST and not any(dear & {*note["cells"]} for note in whole)
+
+
 def note(trials: Sequence[Redone], day: date | None = None) -> None:
     """Write into the manifests which cells were redone: by which code, when, on which kind of processor, by which rule.
 
@@ -103,6 +111,17 @@ def _day(day: date | None) -> str:
 # Which cells.
 
 
+def _quarters(seconds: np.ndarray) -> np.ndarray:
+    """The quarter of the cost, 0 to 3, of each cell."""
+    return np.argsort(np.argsort(seconds, kind="stable")) * QUARTERS // len(seconds)
+
+
+def _dear(name: str) -> np.ndarray:
+    """The cells of a record's dearest quarter; of fewer than four cells, the dearest."""
+    quarter = _quarters(records.expected_seconds(name))
+    return np.flatnonzero(quarter == quarter.max())
+
+
 def draw(name: str, *, day: date | None = None, limit: float = np.inf, without: Sequence[int] = ()) -> int | None:
     """The number of the cell to redo next, from the quarter of the cost of which least has been redone.
 
@@ -114,7 +133,7 @@ def draw(name: str, *, day: date | None = None, limit: float = np.inf, without: 
         without: cells to leave out; None is returned when there is no other.
     """
     seconds, done = records.expected_seconds(name), {*redone_cells(name), *without}
-    quarter = np.argsort(np.argsort(seconds, kind="stable")) * QUARTERS // len(seconds)
+    quarter = _quarters(seconds)
     redone = [np.mean([i in done for i in np.flatnonzero(quarter == q)] or [1.0]) for q in range(QUARTERS)]
     parts = records.manifest(name)["sha256"], fingerprint.of(records.recipe(name).cell), _day(day)
     order = stats.stream("verify", *parts).permutation(len(seconds)).tolist()
@@ -211,25 +230,42 @@ def _instead(name: str, cell: int, *, whole: bool) -> Redone:
 
 
 def budget(minutes: float, names: Sequence[str], jobs: int) -> list[tuple[str, int, float]]:
-    """Records, cells to redo, whole, and their expected seconds: always next of the record of which least was redone.
+    """Records, cells to redo, whole, and their expected seconds: first what lifts thin records over `LEAST`, cheapest
+    first, then always next of the record of which least was redone.
 
     A cell that would take more than a third of the time of one worker is left out.
     """
     left, limit, planned = 60 * minutes * jobs, 60 * minutes / 3, []
     shares = {name: share(name) for name in names}
     chosen: dict[str, list[int]] = {name: [] for name in names}
+    expected = {name: records.expected_seconds(name) for name in names}
+    lifts = [(name, cell) for name in filter(is_thin, names) for cell in _lift(name, limit)]
+    lifts.sort(key=lambda lift: expected[lift[0]][lift[1]], reverse=True)
     while shares and left > 0:
-        name = min(shares, key=shares.get)
-        expected = records.expected_seconds(name)
-        cell = draw(name, limit=limit, without=chosen[name])
-        if cell is None or expected[cell] > min(left, limit):
-            del shares[name]
+        name, cell = lifts.pop() if lifts else (min(shares, key=shares.get), None)
+        if cell is None:
+            cell = draw(name, limit=limit, without=chosen[name])
+        if cell is None or expected[name][cell] > min(left, limit):
+            shares.pop(name, None)
             continue
         chosen[name].append(cell)
-        planned.append((name, cell, expected[cell]))
-        left -= expected[cell]
-        shares[name] += expected[cell] / expected.sum()
+        planned.append((name, cell, expected[name][cell]))
+        left -= expected[name][cell]
+        if name in shares:
+            shares[name] += expected[name][cell] / expected[name].sum()
     return planned
+
+
+def _lift(name: str, limit: float) -> list[int]:
+    """Cells after which a record is not thin: one of its dearest quarter, or several of any if they cost less."""
+    seconds, several = records.expected_seconds(name), []
+    others = np.setdiff1d(np.arange(len(seconds)), _dear(name)).tolist()
+    dear = draw(name, limit=limit, without=others)
+    while share(name) + seconds[several].sum() / seconds.sum() < LEAST:
+        if (cell := draw(name, limit=limit, without=several)) is None:
+            break
+        several.append(cell)
+    return several if seconds[several].sum() < seconds[dear] else [dear]
 
 
 def verify_for(
