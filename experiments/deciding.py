@@ -1,13 +1,14 @@
 """Deciding one claim: its rule by its id, the records that this rests on, and all of it in a terminal.
 
-`python -m shallow claim CL-14` calls :func:`row` and :func:`show`.
+`python -m shallow claim CL-14` calls :func:`row` and :func:`show`; `python -m experiments.deciding [CL-14 ...]` notes
+which records the rules load, of these claims or of all, in `book/claims/records.json`, in three minutes.
 """
 
 from __future__ import annotations
 
-import ast
 import functools
 import importlib
+import json
 import re
 import shutil
 import sys
@@ -19,10 +20,10 @@ from pathlib import Path
 import click
 
 from experiments import CHAPTERS
-from shallow.book import claims, provenance, records, verification
+from shallow.book import claims, paths, records, verification
 from shallow.book.claims import Ledger, Outcome, Row
 from shallow.book.claims.display import STYLE, parameters
-from shallow.book.claims.rows import OUTCOME
+from shallow.book.claims.rows import OUTCOME, rests
 
 Rule = Callable[..., Outcome]
 CELLS = 2  # of each record, to be recomputed
@@ -76,39 +77,6 @@ def rules(chapter: str) -> Mapping[str, Rule]:
         if error.name != package:
             raise
         return {}
-
-
-def named_records() -> dict[str, list[str]]:
-    """The records that the text of each rule, or of what it calls in its module, loads by name; by claim."""
-    found = {}
-    for chapter in CHAPTERS:
-        for id, file in getattr(rules(chapter), "files", {}).items():
-            texts = _functions(file)
-            reached = [id.lower().replace("-", "_")]
-            for name in reached:
-                reached += [
-                    other for other in texts if re.search(rf"\b{other}\b", texts[name]) and other not in reached
-                ]
-            text = "".join(map(texts.get, reached))
-            named = provenance.named(text, text + _constants(file))
-            found[id] = [name for name in named if name in records.recipes()]
-    return found
-
-
-@functools.cache
-def _functions(module: Path) -> dict[str, str]:
-    """The text of each function at the top of a module, which is not imported."""
-    text = module.read_text(encoding="utf-8")
-    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    return {node.name: ast.get_source_segment(text, node) for node in functions}
-
-
-@functools.cache
-def _constants(module: Path) -> str:
-    """The assignments at the top of a module."""
-    text = module.read_text(encoding="utf-8")
-    assigned = [node for node in ast.parse(text).body if isinstance(node, ast.Assign)]
-    return "\n".join(ast.get_source_segment(text, node) for node in assigned)
 
 
 def run(rule: Rule) -> tuple[Outcome, list[str]]:
@@ -230,3 +198,18 @@ def _term(name: str, paragraphs: Sequence[str]) -> Iterator[str]:
         for line in folded or [""]:
             yield first + line
             first = " " * len(first)
+
+
+def note(ids: Sequence[str] = ()) -> None:
+    """Write which records the rules of claims load when they run; of all claims, without ids."""
+    found = rests() if ids else {}
+    for chapter in CHAPTERS:
+        for id, rule in rules(chapter).items():
+            if id in ids or not ids:
+                found[id] = sorted(run(rule)[1])
+    text = json.dumps(dict(sorted(found.items())), indent=1) + "\n"
+    (paths.CLAIMS / "records.json").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    note(sys.argv[1:])

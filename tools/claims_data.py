@@ -21,12 +21,12 @@ import shutil
 from html import escape, unescape
 from pathlib import Path
 
-import figure_data
 from fingerprint import fingerprint
 from ruamel.yaml import YAML
 
 from shallow.book import claims, paths
 from shallow.book.claims import display
+from shallow.book.claims.rows import rests
 
 DECIDED = re.compile(r"""data-decided="([A-Z]+-\d+) \w+" data-numbers=("[^"]*"|'[^']*')""")
 SOURCES = ["lib", "experiments", "records", "book/claims"]
@@ -79,12 +79,6 @@ def decided(site: Path, rows: list[claims.Row]) -> dict[str, list[dict]]:
             for id, numbers in DECIDED.findall(page.read_text(encoding="utf-8")):
                 found[id] = json.loads(unescape(numbers[1:-1]))
     return found
-
-
-def behind(row: claims.Row) -> list[str]:
-    """The records that a claim's rule loads."""
-    rule = f"experiments.{row.chapter}.rules", row.id.lower().replace("-", "_")
-    return figure_data.named(figure_data.reached(rule))
 
 
 def manifests() -> dict[str, dict]:
@@ -230,7 +224,8 @@ def write(site: Path, base: str = "") -> list[dict]:
     book = YAML(typ="safe").load(paths.ROOT / "CITATION.cff")
     documents, rows = claims.documents(), claims.everything()
     numbers = decided(site, rows)
-    entries = [entry(row, numbers.get(row.id, []), behind(row), str(book["version"])) for row in rows]
+    behind = rests()
+    entries = [entry(row, numbers.get(row.id, []), behind.get(row.id, []), str(book["version"])) for row in rows]
     whole = {
         "$schema": "claims.schema.json",
         "title": book["title"],

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from shallow.book import claims, paths
-from shallow.book.claims.rows import KINDS, RANKS
+from shallow.book.claims.rows import KINDS, RANKS, rests
 from shallow.stats import Interval
 
 SCHEMA = json.loads((paths.CLAIMS / "claims.schema.json").read_text(encoding="utf-8"))
-ROW = next(row for row in claims.everything() if row.parts and row.test_was and row.reading and claims_data.behind(row))
+ROW = next(row for row in claims.everything() if row.parts and row.test_was and row.reading and rests()[row.id])
 EVIDENCE = {
     'the "rise" <of> one': Interval(0.12345678, -0.5, 0.25),
     "by width": {128: Interval(1.0, 0.5, 1.5), 512: np.float64(2)},

@@ -1,15 +1,18 @@
 """A claim decided from the command line: its rule found, its records recomputed, its outcome beside the ledger's."""
 
+import json
 import re
+from datetime import UTC, datetime
 
 import pytest
 from click.testing import CliRunner, Result
-from planted.forge import NAME, OTHER
+from planted.forge import NAME
 
 from experiments import deciding
 from shallow import stats
 from shallow.__main__ import main
 from shallow.book import claims, records, verification
+from shallow.book.claims.rows import rests
 
 ROW = claims.Ledger("cyclic_labels")["CL-14"]
 FOUND = claims.Outcome(
@@ -20,23 +23,6 @@ FOUND = claims.Outcome(
     reading="reproduced",
     reading_why="the interval is wide",
 )
-LOADING = """
-def loader():
-    return records.load(
-        "planted/quick")
-
-def part(name):
-    return records.load(f"planted/{name}")
-
-def cl_15():
-    return loader()
-
-def cl_16():
-    return part("pairs") + part("no record")
-
-def cl_17():
-    return records.load("planted/quick"), loader()
-"""
 DEFINED = "def {}():\n    return 7\n"
 
 
@@ -85,15 +71,6 @@ def test_rules_are_found_by_name_and_imported_when_asked_for(package):
     (package / "other.py").write_text(DEFINED.format("cl_14"), encoding="utf-8")
     with pytest.raises(ValueError, match=r"CL-14 must have one rule, got two: in planted_rules\.good and in other\.py"):
         deciding.Rules("planted_rules", [package])
-
-
-def test_the_records_of_a_rule_are_read_from_its_text(package, recorded, monkeypatch):
-    """Those that it loads itself, or by a loader beside it, or with a part of the name from elsewhere."""
-    (package / "slow.py").write_text(LOADING, encoding="utf-8")
-    rules = deciding.Rules("planted_rules", [package])
-    monkeypatch.setattr(deciding, "CHAPTERS", ["planted"])
-    monkeypatch.setattr(deciding, "rules", lambda chapter: rules)
-    assert deciding.named_records() == {"CL-14": [], "CL-15": [NAME], "CL-16": [OTHER], "CL-17": [NAME]}
 
 
 def test_a_decided_claim_is_printed_whole_beside_the_ledger(ruled):
@@ -161,7 +138,26 @@ def test_every_rule_decides_a_claim_of_its_document():
         assert set(deciding.rules(chapter)) <= set(claims.Ledger(chapter).rows)
 
 
-def test_a_rule_that_reads_a_record_once_is_watched_all_the_same():
-    rule = deciding.rules("hidden_structure")["HS-12"]
-    for _ in range(2):
-        assert deciding.run(rule)[1] == ["hidden_structure/linear_machines"]
+def test_it_is_noted_on_which_records_each_claim_rests():
+    """Of every claim; and each day other rules run and load what is noted."""
+    noted = rests()
+    everything = {id: rule for chapter in claims.documents() for id, rule in deciding.rules(chapter).items()}
+    assert noted.keys() == everything.keys() and {name for names in noted.values() for name in names} <= {
+        *records.recipes()
+    }
+    today = stats.stream("rests", datetime.now(UTC).date().isoformat())
+    for id in ["HS-12", *today.choice(sorted(everything), 12, replace=False)]:
+        for _ in range(1 + (id == "HS-12")):  # though its loaders have read it before
+            assert sorted(deciding.run(everything[id])[1]) == noted[id], f"python -m experiments.deciding {id}"
+
+
+def test_notes_on_some_claims_leave_the_others(recorded, monkeypatch, tmp_path):
+    monkeypatch.setattr(deciding.paths, "CLAIMS", tmp_path)
+    monkeypatch.setattr(deciding, "CHAPTERS", ["planted"])
+    monkeypatch.setattr(deciding, "rules", lambda chapter: {"CL-14": lambda: records.load(NAME), "CL-15": int})
+    (tmp_path / "records.json").write_text(json.dumps({"CL-14": [], "CL-15": ["other"]}), encoding="utf-8")
+    monkeypatch.setattr(deciding, "rests", lambda: rests(tmp_path))
+    deciding.note(["CL-14"])
+    assert rests(tmp_path) == {"CL-14": [NAME], "CL-15": ["other"]}
+    deciding.note()
+    assert rests(tmp_path) == {"CL-14": [NAME], "CL-15": []}

@@ -7,7 +7,6 @@ import figure_data
 import pytest
 from docutils import nodes
 
-from experiments import deciding
 from shallow.book import paths
 
 HEAD = "---\nkernelspec: {display_name: Python 3, language: python, name: python3}\n---\n"
@@ -84,14 +83,6 @@ def test_a_caption_gets_links_that_lead_from_its_page(toy, monkeypatch):
     assert shown.astext() == (
         '<span class="figure-data">Data: <a href="../../records/toy/two.nc" download>two</a></span>'
     )
-
-
-@pytest.mark.parametrize("id", ["CL-14", "HT-24", "SB-38", "LO-14"])
-def test_no_record_that_a_rule_loads_is_missed(id):
-    row = deciding.row(id)
-    rule = f"experiments.{row.chapter}.rules", id.lower().replace("-", "_")
-    loaded = set(deciding.run(deciding.rules(row.chapter)[id])[1])
-    assert loaded and loaded <= set(figure_data.named(figure_data.reached(rule)))
 
 
 def test_what_a_name_stands_for_ends_where_it_is_bound_anew():

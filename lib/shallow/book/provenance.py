@@ -8,7 +8,6 @@ the data and the manifest: the site has them in the same place as the repository
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ from IPython.display import Markdown, display
 
 from shallow.book import figures, paths, records, verification
 from shallow.book.claims.display import Display, to
-from shallow.book.claims.rows import pages
+from shallow.book.claims.rows import pages, rests
 from shallow.book.recipes import Recipe
 
 COLUMNS = ["record", "what it is", "cells", "time", "MB", "made", "state", "redone", "used in", "compared"]
@@ -132,7 +131,7 @@ def uses(folder: Path = paths.BOOK) -> Mapping[str, list[Use]]:
             elif how == "provenance":
                 what = name.strip('f"')
                 raise ValueError(f"{page.name} loads {what!r} above its first target, so that nothing can link there")
-    for id, names in importlib.import_module("experiments.deciding").named_records().items():
+    for id, names in rests().items():
         for name in names if id.lower() in sections else ():
             found[name].append(sections[id.lower()])
     return {name: list(dict.fromkeys(places)) for name, places in found.items()}

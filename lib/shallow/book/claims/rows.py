@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
@@ -144,6 +145,11 @@ def pages(book: Path = paths.BOOK) -> list[Path]:
 def everything(folder: Path = paths.CLAIMS) -> list[Row]:
     """Every row of every document, in the order of the book."""
     return [row for chapter in documents(folder) for row in read(chapter, folder)]
+
+
+def rests(folder: Path = paths.CLAIMS) -> dict[str, list[str]]:
+    """The recorded runs on which each claim rests: those that its rule loads, as noted when it ran."""
+    return json.loads((folder / "records.json").read_text(encoding="utf-8"))
 
 
 def read(chapter: str, folder: Path = paths.CLAIMS) -> list[Row]:
