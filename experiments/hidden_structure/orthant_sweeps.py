@@ -151,11 +151,14 @@ def _recipe(cell, axes: dict, fixed: dict, about: str, replicates: str = "run") 
 
 
 RECORDS: dict[str, Recipe] = {
-    "orthants": _recipe(
-        author,
-        {"depth": list(AUTHORS), "run": TWENTY},
-        {"keep": [20, 20, 20, 20, 10]},
-        "Tables 1 and 2, Figure 2: the document's networks, with their weights (of ten runs at five layers)",
+    "orthants": replace(
+        _recipe(
+            author,
+            {"depth": list(AUTHORS), "run": TWENTY},
+            {"keep": [20, 20, 20, 20, 10]},
+            "Tables 1 and 2, Figure 2: the document's networks, with their weights (of ten runs at five layers)",
+        ),
+        exact=("theta",),
     ),
     "orthants_by_points": _recipe(
         by_points,

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -24,6 +25,22 @@ def test_a_record_is_small_and_says_what_made_it(recorded):
     assert manifest["fingerprint"] == fingerprint.of(cells.slow) and manifest["device"] == "cpu"
     assert set(manifest["versions"]) == {"numpy", "numba", "scipy", "torch", "xarray"}
     assert {"date", "processor", "python", "seconds", "seconds_by"} <= set(manifest)
+
+
+def test_large_arrays_are_rounded_unless_other_runs_start_from_them():
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal(5000) * 10.0 ** rng.integers(-30, 30, 5000)
+    values[:4] = np.nan, np.inf, -np.inf, 0.0
+    few, flags = values[:10], values > 0
+    whole = xr.Dataset({"many": ("k", values), "start": ("k", values), "few": ("j", few), "flags": ("k", flags)})
+    data = recording._packed(whole, ("start",))
+    back = xr.load_dataset(BytesIO(data), engine="h5netcdf")
+    np.testing.assert_array_equal(back.start, values.astype("float32"))
+    np.testing.assert_array_equal(back.few, few.astype("float32"))
+    np.testing.assert_array_equal(back.flags, flags)
+    np.testing.assert_allclose(back.many, values, rtol=2.0 ** -(recording.BITS + 1) + 1e-7)
+    assert not (back.many.values[4:].view("uint32") & (1 << 23 - recording.BITS) - 1).any()
+    assert len(data) < len(recording._packed(whole, ("start", "many"))) - 5000 // 2
 
 
 # Found after a move.

@@ -26,7 +26,7 @@ class Agreement:
     over the whole record, and counts are numbers.
 
     Attributes:
-        relative: $\rho$; the default admits single precision, in which records are stored.
+        relative: $\rho$; the default admits the rounding of stored numbers (:data:`.recording.BITS`).
         absolute: $\alpha$, for quantities that are themselves rounding errors.
         elsewhere: $\varepsilon$; None for runs so chaotic that rounding decides where they end, which cannot be
             compared on another kind of processor.
@@ -88,6 +88,7 @@ class Recipe:
             instead on a kind of processor on which these runs cannot be.
         steady: axes and the values of them at which rounding does not decide where runs end; on another kind of
             processor the runs at other values cannot be compared, and one of these is, in their place.
+        exact: variables that other runs start from, kept in single precision.
     """
 
     cell: Callable[..., xr.Dataset]
@@ -99,6 +100,7 @@ class Recipe:
     shortened: Mapping[str, object] = field(default_factory=dict)
     start: str | None = None
     steady: Mapping[str, Sequence] = field(default_factory=dict)
+    exact: tuple[str, ...] = ()
 
     def is_steady(self, point: Mapping[str, object]) -> bool:
         """Whether the run at a point can be compared on another kind of processor."""
