@@ -1,14 +1,22 @@
-"""The files of recorded numbers are described, and the distance from them is what their description says."""
+"""The library computes what the authors' programs computed; the files of their numbers are as described."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
-from agreement.authors import files
-from agreement.authors.files import Recording, difference
+
+from experiments.authors_programs import files
+from experiments.authors_programs.beside import FILES, bound, differences
+from experiments.authors_programs.files import Recording, difference
 
 FOLDER = Path(files.__file__).parent
 RECORDED = np.array([[1.0, -2.0], [100.0, 0.0]])
+
+
+@pytest.mark.parametrize(("file", "key"), [(file, key) for file in FILES for key in FILES[file].recording.outputs])
+def test_the_library_computes_what_the_program_computed(file, key):
+    """Data, weights, losses, spectra, machines: what each file holds, to the bound of its kind."""
+    assert differences(file)[key] < bound(file, key)
 
 
 @pytest.mark.parametrize(

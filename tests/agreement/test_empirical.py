@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from agreement.authors.files import difference
 
+from experiments.authors_programs.files import difference
 from experiments.cyclic_labels import oracle
 from shallow import nets
 from shallow.data import cyclic

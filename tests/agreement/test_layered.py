@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from agreement.authors.files import difference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.authors_programs.files import difference
 from shallow import mlp
 from shallow.kernels import layered, plain
 from shallow.stats import stream

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from agreement.authors.files import difference
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge as SklearnRidge
 
+from experiments.authors_programs.files import difference
 from experiments.heavy_tails import read_out
 from shallow import nets
 from shallow.data import single_index
