@@ -12,6 +12,7 @@ export OMP_NUM_THREADS ?= 1
 
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+FORKED  = $(BIN)/python tools/forked.py
 VENDOR := book/_static/vendor/.installed
 PYTEST  = $(BIN)/pytest --numprocesses=2 --dist=loadfile
 # Spelled out for both targets that run it: a recipe with a call of make inside is run by `make -n` too.
@@ -74,7 +75,7 @@ book: $(VENV)/.book $(VENDOR)  ## execute the chapters and render _build/html
 	@key=$$($(BIN)/python tools/fingerprint.py $(SOURCES)); \
 	if [ "$$key" != "$$(cat _build/executed 2>/dev/null || true)" ]; then \
 	  rm -rf _build/.jupyter_cache _build/.doctrees; mkdir -p _build; echo $$key > _build/executed; fi
-	@$(BIN)/python tools/execute.py _build/.jupyter_cache $$(grep -ls "^kernelspec:" book/*.md book/*/*.md)
+	@$(FORKED) $(BIN)/python tools/execute.py _build/.jupyter_cache $$(grep -ls "^kernelspec:" book/*.md book/*/*.md)
 	@$(BIN)/jupyter-book build . -W --keep-going || { rm -rf _build/.doctrees; exit 1; }
 
 test: $(VENV)/.test $(VENV)/.lab  ## run all tests, every chapter included, if anything has changed since they were last green
@@ -83,7 +84,7 @@ test: $(VENV)/.test $(VENV)/.lab  ## run all tests, every chapter included, if a
 	  echo "Nothing has changed since the green run of $$(date -r _build/tested '+%F %H:%M'); make test FORCE=1 repeats it."; \
 	else mkdir -p _build; rm -f _build/tested; failed=0; \
 	  $(COVERAGE) || failed=1; \
-	  $(PYTEST) tests/book tests/browser tests/interactive book || failed=1; \
+	  $(FORKED) $(PYTEST) tests/book tests/browser tests/interactive book || failed=1; \
 	  [ $$failed = 0 ] && echo $$key > _build/tested; fi
 
 coverage: $(VENV)/.test  ## the unit, agreement and theory tests alone, and which lines of lib/ they run
@@ -109,7 +110,7 @@ bench: $(VENV)/.bench  ## time all methods and sizes, and recording with workers
 	@$(BIN)/python -m benchmarks
 
 references: $(VENV)/.test  ## execute the chapters (CHAPTERS="book/x.md book/x/y.md ...") and rewrite what the tests expect of them
-	@$(BIN)/python tests/references.py $(CHAPTERS)
+	@$(FORKED) $(BIN)/python tests/references.py $(CHAPTERS)
 
 browser: $(VENV)/.test  ## test the built pages in Chromium
 	@SHALLOW_BROWSER=required $(BIN)/pytest tests/browser

@@ -26,7 +26,7 @@ class Agreement:
     over the whole record, and counts are numbers.
 
     Attributes:
-        relative: $\rho$; the default admits the rounding of stored numbers (:data:`.recording.BITS`).
+        relative: $\rho$; the default admits the rounding of stored numbers (`BITS` of :mod:`shallow.book.recording`).
         absolute: $\alpha$, for quantities that are themselves rounding errors.
         elsewhere: $\varepsilon$; None for runs so chaotic that rounding decides where they end, which cannot be
             compared on another kind of processor.

@@ -1,0 +1,114 @@
+"""Run a command whose Jupyter kernels start at once: each is a fork of one process that has imported the libraries.
+
+    python tools/forked.py COMMAND ...
+
+A page's kernel spends five seconds on imports before its first line, half as much as a page takes.  While the command
+runs, its kernel `python3` is `forked.py --kernel`, which starts in 30 ms: it hands its arguments, folder, environment
+and streams to the process that has imported everything, and passes on interrupts and its own end.  Where a process
+cannot be forked safely, on anything but Linux, the command runs with kernels as they are.
+"""
+
+import json
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+ADDRESS = "SHALLOW_KERNELS"  # of the waiting process, in the environment of the command
+INTERRUPT = b"i"
+
+
+def main(command: list[str]) -> int:
+    """Run the command, and a kernel for each that it starts; its exit status."""
+    import subprocess
+    import tempfile
+
+    if sys.platform != "linux":
+        return subprocess.call(command)
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
+        server.bind(address := f"{folder}/kernels.socket")
+        server.listen()
+        server.settimeout(0.1)
+        specification = Path(folder, "kernels", "python3", "kernel.json")
+        specification.parent.mkdir(parents=True)
+        client = [sys.executable, "-I", "-S", os.path.abspath(__file__), "--kernel", "-f", "{connection_file}"]
+        specification.write_text(json.dumps({"argv": client, "display_name": "Python 3", "language": "python"}))
+        running = subprocess.Popen(command, env=os.environ | {ADDRESS: address, "JUPYTER_PATH": folder})
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # from the keyboard: the command's to handle
+        preload()
+        kernels = set()
+        while running.poll() is None:
+            kernels -= {kernel for kernel in kernels if os.waitpid(kernel, os.WNOHANG)[0]}
+            try:
+                asked, _ = server.accept()
+            except TimeoutError:
+                continue
+            if not (child := os.fork()):
+                server.close()
+                serve(asked)
+            asked.close()
+            kernels.add(child)
+    return running.returncode
+
+
+def preload() -> None:
+    """Import what pages import, except ipywidgets, which must find a kernel; no thread is started, so fork is safe."""
+    sys.path.pop(0)  # the folder of this file
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as in a kernel
+    os.environ["JPY_PARENT_PID"] = str(os.getpid())  # whose end a kernel does not survive
+    import importlib
+
+    for name in ("ipykernel.kernelapp", "matplotlib.pyplot", "numba", "scipy.stats", "torch", "xarray", "h5netcdf"):
+        importlib.import_module(name)
+    library = Path(__file__).parents[1] / "lib"
+    for module in sorted((library / "shallow").rglob("*.py")):
+        if not module.stem.startswith("__") and "ipywidgets" not in module.read_text(encoding="utf-8"):
+            importlib.import_module(".".join(module.relative_to(library).with_suffix("").parts))
+
+
+def serve(client: socket.socket) -> None:
+    """Become the kernel that a client asks for, in its folder, with its environment and streams, and end with it."""
+    import threading
+
+    from ipykernel import kernelapp
+
+    client.settimeout(None)
+    request, streams, *_ = socket.recv_fds(client, 1 << 18, 3)
+    arguments, folder, environment = json.loads(request)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = ["ipykernel_launcher", *arguments]
+
+    def follow() -> None:
+        while client.recv(1) == INTERRUPT:
+            os.kill(os.getpid(), signal.SIGINT)
+        os._exit(0)
+
+    threading.Thread(target=follow, daemon=True).start()
+    try:
+        kernelapp.launch_new_instance()
+    finally:
+        os._exit(0)
+
+
+def kernel(arguments: list[str]) -> None:
+    """What Jupyter starts and sees as the kernel: until either ends, it stands for the fork."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
+        server.connect(os.environ[ADDRESS])
+        signal.signal(signal.SIGINT, lambda *_: server.send(INTERRUPT))
+        request = json.dumps([arguments, os.getcwd(), dict(os.environ)]).encode()
+        socket.send_fds(server, [request], [0, 1, 2])
+        server.recv(1)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--kernel":
+        kernel(sys.argv[2:])
+    else:
+        sys.exit(main(sys.argv[1:]))
