@@ -50,7 +50,7 @@ def laboratory_picture() -> Figure:
         ratio = [np.nan if value is None else value for value in values[f"ipr_{name}"]]
         right.plot(run.steps[1:], ratio[1:], color=figures.COLOURS[f"label_{name}"], label=f"{sign} biases")
     right.axhline(3 / 42, color="0.5", ls=":", label="white noise")
-    right.set(xscale="log", xlabel="step", ylabel="median participation ratio", ylim=(0, 0.4))
+    right.set(xscale="log", xlabel="step", ylabel="median inverse participation ratio", ylim=(0, 0.4))
     right.legend()
     return figure
 
