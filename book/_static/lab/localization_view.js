@@ -145,9 +145,9 @@
     needs: ["streams", "algebra", "vectors"], unit: "step", records: ({ steps: most }) => records(most),
     length: ({ steps: most }) => most, duration: { slow: 20000, fast: 6000 }, tolerance: 1e-8, least: 0.001, describe,
     refuse: ({ slow, fast }) => (slow === fast ? "The classes are equal: there is nothing to learn." : null),
-    columns: [["loss", "loss"], ["minus", "negative biases", String], ["ipr_minus", "their participation ratio"],
+    columns: [["loss", "loss"], ["minus", "negative biases", String], ["ipr_minus", "their inverse participation ratio"],
       ["frequency_minus", "their frequency"], ["plus", "positive biases", String],
-      ["ipr_plus", "their participation ratio"], ["frequency_plus", "their frequency"]],
+      ["ipr_plus", "their inverse participation ratio"], ["frequency_plus", "their frequency"]],
     controls: [
       choice("kind", "data", ["process", "Gaussian twin", "heavy-tailed twin"], "kind of data"),
       slider("gain", "data", GAINS, "gain g"),
@@ -174,14 +174,14 @@
         series: [{ label: "", colour: "text" }], data: () => [[0, 1], [null, null]], draw: largest,
       },
       {
-        title: "Every neuron; the size is its participation ratio", height: 320,
+        title: "Every neuron; the size is its inverse participation ratio", height: 320,
         x: { name: "frequency", label: "mean frequency of w, cycles per ring", range: [0, N / 2], write: String,
           ticks: String },
         y: { label: "bias", range: biases }, series: [{ label: "", colour: "text" }],
         data: () => [[0, N / 2], [null, null]], draw: discs,
       },
       {
-        title: "Localisation: median participation ratio", x: steps,
+        title: "Localisation: median inverse participation ratio", x: steps,
         y: { label: "ratio", range: ({ values, book }) =>
           [0, Math.max(0.4, 1.1 * Math.max(...both(values, book, ["ipr_minus", "ipr_plus"])))] },
         series: [negative, positive, noise, ...then], data: curves(["ipr_minus", "ipr_plus"], NOISE),
