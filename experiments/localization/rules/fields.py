@@ -92,8 +92,8 @@ def lo_25(shapes: xr.Dataset | None = None) -> Outcome:
         f"in the best quarter of the ring: negative {found['window', -1]:.3f}, positive {found['window', 1]:.2f}, "
         f"white noise {noise['window']:.2f}",
         evidence={
-            "participation ratio, negative": f"{found['ipr', -1]:.3f}",
-            "participation ratio, positive": f"{found['ipr', 1]:.3f}",
+            "inverse participation ratio, negative": f"{found['ipr', -1]:.3f}",
+            "inverse participation ratio, positive": f"{found['ipr', 1]:.3f}",
             "best quarter, negative": f"{found['window', -1]:.3f}",
             "best quarter, positive": f"{found['window', 1]:.3f}",
         },
@@ -145,7 +145,7 @@ def lo_26(table: xr.Dataset | None = None) -> Outcome:
         + ", ".join(f"{one:.3f} at g = {gain:g}" for gain, one in levels.items())
         + f"; their mean frequency at the smallest gain {stats.student(first.frequency.values):.1f} cycles; of "
         f"positive fields {spans(fast, '.0f')} at all gains",
-        evidence={f"participation ratio, g = {gain:g}": f"{one:.3f}" for gain, one in levels.items()},
+        evidence={f"inverse participation ratio, g = {gain:g}": f"{one:.3f}" for gain, one in levels.items()},
     )
 
 
