@@ -14,7 +14,8 @@ from shallow.book.claims.rows import KINDS, RANKS, VERDICTS, Document, Row, docu
 
 def overview(folder: Path = paths.CLAIMS) -> Display:
     """What each document claims, in a sentence, and a bar of the numbers of its claims with each verdict."""
-    chapters, rows = _chapters(folder), everything(folder)
+    chapters = _chapters(folder)
+    rows = [row for own in chapters.values() for row in own]
     body = "".join(
         f'<tr><th scope="row"><a href="{display.to(document.paper)}">{escape(document.name)}</a></th>'
         f"<td>{escape(document.thesis)}</td><td>{_bar(own)}</td></tr>"
@@ -43,7 +44,8 @@ def _bar(rows: Sequence[Row]) -> str:
 
 def counts_table(folder: Path = paths.CLAIMS) -> Display:
     """How many claims of each chapter have each verdict, with totals: a verdict a row, a chapter a column."""
-    chapters, rows = _chapters(folder), everything(folder)
+    chapters = _chapters(folder)
+    rows = [row for own in chapters.values() for row in own]
     columns = [*chapters.values(), rows]
     names = [
         f'<a href="{display.to("claims")}#{document.chapter}">{escape(document.name)}</a>' for document in chapters
