@@ -8,11 +8,15 @@ and streams to the process that has imported everything, and passes on interrupt
 cannot be forked safely, on anything but Linux, the command runs with kernels as they are.
 """
 
+import importlib
 import json
 import os
 import signal
 import socket
+import subprocess
 import sys
+import tempfile
+import threading
 from pathlib import Path
 
 ADDRESS = "SHALLOW_KERNELS"  # of the waiting process, in the environment of the command
@@ -21,9 +25,6 @@ INTERRUPT = b"i"
 
 def main(command: list[str]) -> int:
     """Run the command, and a kernel for each that it starts; its exit status."""
-    import subprocess
-    import tempfile
-
     if sys.platform != "linux":
         return subprocess.call(command)
     with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
@@ -36,7 +37,7 @@ def main(command: list[str]) -> int:
         specification.write_text(json.dumps({"argv": client, "display_name": "Python 3", "language": "python"}))
         running = subprocess.Popen(command, env=os.environ | {ADDRESS: address, "JUPYTER_PATH": folder})
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # from the keyboard: the command's to handle
-        preload()
+        preload(running)
         kernels = set()
         while running.poll() is None:
             kernels -= {kernel for kernel in kernels if os.waitpid(kernel, os.WNOHANG)[0]}
@@ -52,25 +53,23 @@ def main(command: list[str]) -> int:
     return running.returncode
 
 
-def preload() -> None:
-    """Import what pages import, except ipywidgets, which must find a kernel; no thread is started, so fork is safe."""
+def preload(running: subprocess.Popen) -> None:
+    """Import what pages import while a command runs; no thread is started, so that fork is safe."""
     sys.path.pop(0)  # the folder of this file
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as in a kernel
     os.environ["JPY_PARENT_PID"] = str(os.getpid())  # whose end a kernel does not survive
-    import importlib
-
-    for name in ("ipykernel.kernelapp", "matplotlib.pyplot", "numba", "scipy.stats", "torch", "xarray", "h5netcdf"):
-        importlib.import_module(name)
     library = Path(__file__).parents[1] / "lib"
-    for module in sorted((library / "shallow").rglob("*.py")):
-        if not module.stem.startswith("__") and "ipywidgets" not in module.read_text(encoding="utf-8"):
-            importlib.import_module(".".join(module.relative_to(library).with_suffix("").parts))
+    modules = ["ipykernel.kernelapp", "matplotlib.pyplot", "numba", "scipy.stats", "torch", "xarray", "h5netcdf"]
+    for module in sorted((library / "shallow").rglob("[!_]*.py")):
+        if "ipywidgets" not in module.read_text(encoding="utf-8"):  # which must find a kernel
+            modules.append(".".join(module.relative_to(library).with_suffix("").parts))
+    for name in modules:
+        if running.poll() is None:
+            importlib.import_module(name)
 
 
 def serve(client: socket.socket) -> None:
     """Become the kernel that a client asks for, in its folder, with its environment and streams, and end with it."""
-    import threading
-
     from ipykernel import kernelapp
 
     client.settimeout(None)

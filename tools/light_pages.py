@@ -10,6 +10,8 @@ of plain text in both schemes.
 import functools
 import os
 import re
+import shutil
+from multiprocessing import Pool
 from pathlib import Path
 
 from PIL import Image
@@ -38,13 +40,24 @@ def quantise(file: Path) -> bool:
     return True
 
 
+def _light(file: Path, done: Path) -> None:
+    """Quantise a picture whose name is its content's, or take it from the folder of those that are done."""
+    if (done / file.name).exists():
+        shutil.copyfile(done / file.name, file)
+    else:
+        quantise(file)
+        shutil.copyfile(file, done / file.name)
+
+
 def _finish(written: set[str], app, problem) -> None:
     if problem is None and app.builder.format == "html":
         for name in sorted(written):
             page = Path(app.builder.get_outfilename(name))
             page.write_text(lighter(page.read_text(encoding="utf-8")), encoding="utf-8")
-        for file in sorted((Path(app.outdir) / "_images").glob("*.png")):
-            quantise(file)
+        done = Path(app.doctreedir) / "light"
+        done.mkdir(exist_ok=True)
+        with Pool() as pool:  # names of 64 digits are hashes
+            pool.map(functools.partial(_light, done=done), (Path(app.outdir) / "_images").glob("?" * 64 + ".png"))
 
 
 def setup(app) -> dict:
