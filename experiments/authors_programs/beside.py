@@ -34,6 +34,14 @@ OWN_BOUNDS: Mapping[str, tuple[float, tuple[str, ...], str]] = {
     "localization_simulate": (1e-6, ("evaluation_accuracy",), SINGLE),
 }
 
+#: Where the programs are; the README beside this module names the commits.
+REPOSITORIES = {
+    "hidden_structure": "Bala-A87/UGRC",
+    "simplicity_bias": "eboursier/early_alignment",
+    "heavy_tails": "kvignesh1420/single-index-ht",
+    "localization": "leonlufkin/Localization",
+}
+
 
 @dataclass(frozen=True)
 class Program:
