@@ -32,9 +32,10 @@ UNSPELT = {
 }  # fmt: skip
 # Numbers in papers that are rounded further, counted, or read off a record, and that no page prints.
 UNPRINTED = {
-    "cyclic_labels": ["150", "190", "300", "1800", "2800", "3900", "4200", "5500", "6500"],
-    "heavy_tails": ["800", "1700", "25000"],
-    "simplicity_bias": ["207", "1020", "2100", "10200", "11088"],
+    "cyclic_labels": {"150", "190", "300", "1800", "2800", "3900", "4200", "5500", "6500"},
+    "heavy_tails": {"800", "1700", "25000"},
+    "simplicity_bias": {"136", "140", "207", "767", "1020", "1183", "2100", "6900", "9952", "10200", "10419", "11088"}
+    | {"160000"},
 }
 
 
@@ -74,7 +75,7 @@ def known(chapter: str) -> set[str]:
 def test_numbers_in_a_paper_are_printed_somewhere(chapter):
     there = known(chapter)
     missing = {number for number, as_stands in said(chapter).items() if not as_stands & there}
-    assert missing - set(UNPRINTED.get(chapter, ())) == set(), "in no output, no cell and no row of the ledger"
+    assert missing - UNPRINTED.get(chapter, set()) == set(), "in no output, no cell and no row of the ledger"
 
 
 COMPUTED = (ast.Call, ast.Attribute, ast.Subscript)
