@@ -1,21 +1,83 @@
-r"""The network of the page "One network, every measure": its start, its tangent kernel, and when it passes a mark.
+r"""The network of the closing paper, "What five documents share": its data, its training, and the instruments on it.
 
 .. math:: f(x) = \sum_{j=1}^m v_j\,\sigma(w_j \cdot x + b_j), \qquad L = \frac{1}{2n} \sum_{k=1}^n (f(x_k) - y_k)^2
 
-with $\sigma$ the ReLU, the GeLU $z\,\Phi(z)$ or tanh.  All parameters move, by full-batch steps of one size, in double
-precision: the trainer of the page is :mod:`shallow.train.plain`.
+with $\sigma$ the ReLU or the GeLU $z\,\Phi(z)$, whose mean slopes are one half.  All parameters move, by full-batch
+steps of one size, in double precision.  The page trains dozens of such networks while it is built, so :func:`train` is
+written in matrix products; :mod:`shallow.train.plain` takes the same steps, slower.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
+import xarray as xr
+from scipy import special
+from scipy.optimize import brentq
 
-from shallow import checks
+from experiments.hidden_structure import hidden_direction
+from shallow import alignment, checks, nets, stats
+from shallow import receptive_fields as fields
+from shallow.book.recipes import releases_gil
+from shallow.data import nlgp
+from shallow.kernels import empirical
+from shallow.kernels.ridge import RidgePath
 from shallow.nets import TwoLayer
-from shallow.train import plain
+from shallow.spectra import tails as spectral_tails
 
-#: A loss L beyond which a run is taken to diverge; labels have mean square 1.
-LARGEST = 0.5e6
+INPUTS, WIDTH, POINTS, STEP, TIME = 40, 100, 400, 0.1, 40.0
+#: Steps after which :func:`path` looks: the start, and others with equal ratios up to the time.
+STEPS = np.unique(np.round(np.r_[0, np.geomspace(1, TIME / STEP, 33)]).astype(int))
+#: Standard deviation of the label noise; the labels without it have 1.
+NOISE = 0.35
+#: Mean slope of both activations.
+SLOPE = 0.5
+#: What the labels depend on: x of shape (n, d) and the direction beta to labels without noise.
+TARGETS = {
+    "ReLU": lambda x, beta: np.maximum(x @ beta, 0),
+    "even": lambda x, beta: np.abs(x @ beta),
+    "radial": lambda x, beta: np.linalg.norm(x, axis=1),
+}
+PENALTIES = 10.0 ** np.arange(-7, 2)
+#: Points of the kernel whose movement is measured.
+SEEN = 200
+#: The two classes of the localisation chapter by label: slow and fast noise on a ring, at gain 3.
+RINGS = {1.0: nlgp.Process(INPUTS, 2.0, 3.0), -1.0: nlgp.Process(INPUTS, 1.0, 3.0)}
+
+
+class Sample(NamedTuple):
+    """Training points (n, d) with labels, test points with labels, and the unit vector beta."""
+
+    x: np.ndarray
+    y: np.ndarray
+    x_test: np.ndarray
+    y_test: np.ndarray
+    beta: np.ndarray
+
+
+def direction() -> np.ndarray:
+    """The hidden direction: a bump on a ring of the inputs, of length 1; its participation ratio is 0.27."""
+    away = np.abs(np.arange(INPUTS) - INPUTS // 2)
+    bump = np.exp(-(away**2) / (2 * 1.5**2))
+    return bump / np.linalg.norm(bump)
+
+
+def draw(seed: int, target: str = "ReLU") -> Sample:
+    """A draw of points and labels; targets share points and noise.  Labels are centred and of mean square 1."""
+    checks.one_of(TARGETS, target=target)
+    rng, beta = stats.stream("one network", "data", seed), direction()
+    x = rng.standard_normal((2 * POINTS, INPUTS))
+    clean = TARGETS[target](x, beta)
+    y = (clean - clean[:POINTS].mean()) / clean[:POINTS].std() + NOISE * rng.standard_normal(len(x))
+    y = (y - y[:POINTS].mean()) / y[:POINTS].std()
+    return Sample(x[:POINTS], y[:POINTS], x[POINTS:], y[POINTS:], beta)
+
+
+def shuffled(sample: Sample, seed: int) -> Sample:
+    """The same points with their training labels in another order."""
+    return sample._replace(y=stats.stream("one network", "shuffle", seed).permutation(sample.y))
 
 
 def initial(rng: np.random.Generator, width: int, inputs: int, scale: float) -> TwoLayer:
@@ -28,17 +90,123 @@ def initial(rng: np.random.Generator, width: int, inputs: int, scale: float) -> 
     return TwoLayer(scale / inputs**0.5 * W, np.zeros(width), scale / width**0.5 * v)
 
 
+def start(seed: int, scale: float) -> TwoLayer:
+    """Initial weights of a scale; scale 0 is the start of Theorem 2 of the simplicity-bias chapter, lambda = 0.1."""
+    rng = stats.stream("one network", "start", seed)
+    return initial(rng, WIDTH, INPUTS, scale) if scale else nets.dominated(rng, WIDTH, INPUTS, 0.1)
+
+
+def activated(z: np.ndarray, activation: str) -> tuple[np.ndarray, np.ndarray]:
+    """Values and slopes of an activation."""
+    checks.one_of(("relu", "gelu"), activation=activation)
+    if activation == "relu":
+        slope = (z > 0).astype(float)
+        return z * slope, slope
+    below = special.ndtr(z)
+    return z * below, below + z * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+
+
 def forward(x: np.ndarray, network: TwoLayer, activation: str = "relu") -> np.ndarray:
     """f at x of shape (n, d); shape (n,)."""
-    return plain.hidden(x, network, activation)[0] @ network.v
+    return activated(x @ network.W.T + network.b, activation)[0] @ network.v
+
+
+def train(
+    x: np.ndarray, y: np.ndarray, network: TwoLayer, steps: Sequence[int], activation: str = "relu"
+) -> tuple[np.ndarray, list[TwoLayer]]:
+    """Mean squares (R,) and networks after ascending numbers of steps."""
+    W, b, v = network.W.copy(), network.b.copy(), network.v.copy()
+    losses, kept, wanted = [], [], set(map(int, steps))
+    for t in range(max(wanted) + 1):
+        value, slope = activated(x @ W.T + b, activation)
+        rest = value @ v - y
+        if t in wanted:
+            losses.append(rest @ rest / len(x))
+            kept.append(TwoLayer(W.copy(), b.copy(), v.copy()))
+        rest *= STEP / len(x)
+        b -= v * (slope.T @ rest)
+        slope *= rest[:, None]
+        W -= v[:, None] * (slope.T @ x)
+        v -= value.T @ rest
+    return np.array(losses), kept
 
 
 def ntk(network: TwoLayer, x: np.ndarray, z: np.ndarray | None = None, activation: str = "relu") -> np.ndarray:
     r"""Tangent kernel $\sum_j \sigma(h_j) \sigma(h'_j) + v_j^2 \sigma'(h_j) \sigma'(h'_j) (x \cdot z + 1)$, (n, n')."""
-    value, slope = plain.hidden(x, network, activation)
-    other, other_slope = (value, slope) if z is None else plain.hidden(z, network, activation)
+    value, slope = activated(x @ network.W.T + network.b, activation)
+    other, other_slope = (value, slope) if z is None else activated(z @ network.W.T + network.b, activation)
     z = x if z is None else z
     return value @ other.T + ((slope * network.v**2) @ other_slope.T) * (x @ z.T + 1)
+
+
+def machine(network: TwoLayer, sample: Sample, activation: str = "relu") -> float:
+    """Test mean square of kernel ridge regression with the tangent kernel; the penalty leaves one point out."""
+    kernel = ntk(network, sample.x, activation=activation)
+    unit = np.trace(kernel) / len(kernel)
+    fit, penalties = RidgePath(kernel / unit + 1, sample.y), len(kernel) * PENALTIES
+    best = penalties[[(fit.leave_one_out(penalties) ** 2).mean(axis=0).argmin()]]
+    values = fit.values(ntk(network, sample.x_test, sample.x, activation) / unit + 1, best)[:, 0]
+    return float(np.mean((values - sample.y_test) ** 2))
+
+
+def localised(network: TwoLayer, turn: np.ndarray | None = None) -> float:
+    """Participation ratio of the input weights, each neuron by its mass; `turn` is another basis of the inputs."""
+    W = network.W if turn is None else network.W @ turn
+    mass = np.abs(network.v) * np.linalg.norm(W, axis=1)
+    return float(mass @ fields.inverse_participation_ratio(W) / mass.sum())
+
+
+def readings(network: TwoLayer, sample: Sample) -> dict[str, float]:
+    """What four of the instruments show; the kernel's needs two networks, see :func:`path`."""
+    _, values, right = np.linalg.svd(network.W, full_matrices=False)
+    pull = alignment.vector(sample.x, sample.y, network.W)
+    lengths = np.linalg.norm(pull, axis=1) * np.linalg.norm(network.W, axis=1)
+    return {
+        "pull": np.mean(np.abs((pull * network.W).sum(axis=1)) / lengths),
+        "neurons": hidden_direction.cosines(network.W, sample.beta).mean(),
+        "spike": abs(right[0] @ sample.beta),
+        "gap": (values[0] / values[1]) ** 2,
+        "exponent": spectral_tails.hill(np.sort(values**2)),
+        "localised": localised(network),
+        "turned": localised(network, turned_basis()),
+    }
+
+
+def turned_basis() -> np.ndarray:
+    """A fixed random orthonormal basis of the inputs."""
+    return np.linalg.qr(stats.stream("one network", "turn").standard_normal((INPUTS, INPUTS)))[0]
+
+
+@releases_gil
+def path(
+    seed: int,
+    scale: float,
+    labels: str = "true",
+    target: str = "ReLU",
+    activation: str = "relu",
+    machines: Sequence[int] = (),
+) -> xr.Dataset:
+    """One run, and all instruments along it.
+
+    Returns:
+        By time: loss and test (mean squares), moved (one minus the alignment of the tangent kernel with that at the
+        start), remaining (the same with that at the end), and :func:`readings`.  By `at`, the records of `machines`:
+        machine, the test mean square of ridge regression with the kernel of that moment and the true labels.
+    """  # fmt: skip
+    true = draw(seed, target)
+    sample = true if labels == "true" else shuffled(true, seed)
+    losses, networks = train(sample.x, sample.y, start(seed, scale), STEPS, activation)
+    kernels = [ntk(network, sample.x[:SEEN], activation=activation) for network in networks]
+    found = [readings(network, sample) for network in networks]
+    along = {name: [one[name] for one in found] for name in found[0]}
+    along["loss"] = losses
+    along["test"] = [np.mean((forward(true.x_test, one, activation) - true.y_test) ** 2) for one in networks]
+    along["moved"] = [1 - empirical.alignment(kernels[0], one) for one in kernels]
+    along["remaining"] = [1 - empirical.alignment(kernels[-1], one) for one in kernels]
+    scores = [machine(networks[k], true, activation) for k in machines]
+    variables = {name: ("time", np.asarray(values, dtype=float)) for name, values in along.items()}
+    variables["machine"] = ("at", np.array(scores, dtype=float))
+    return xr.Dataset(variables, {"time": STEPS * STEP, "at": (STEPS * STEP)[list(machines)]})
 
 
 def passing(times: np.ndarray, values: np.ndarray, mark: float) -> float:
@@ -51,3 +219,129 @@ def passing(times: np.ndarray, values: np.ndarray, mark: float) -> float:
         return float(times[0])
     share = (mark - values[k - 1]) / (values[k] - values[k - 1])
     return float(times[k - 1] + share * (times[k] - times[k - 1]))
+
+
+def marks(runs: xr.Dataset) -> dict[str, np.ndarray]:
+    """When each seed's run passes the marks, by name.
+
+    One half for the overlap of the spike and for the mean cosine of the neurons, half of the way from the first to the
+    last kernel (none where these are aligned by more than 0.95), a fall by a tenth for the loss.
+    """
+    time, found = runs.time.values, {"spike": [], "kernel": [], "neurons": [], "loss": []}
+    for seed in runs.seed.values:
+        run = runs.sel(seed=seed)
+        way = run.remaining.values
+        found["spike"].append(passing(time, run.spike.values, 0.5))
+        found["kernel"].append(passing(time, -way, -way[0] / 2) if way[0] >= 0.05 else np.inf)
+        found["neurons"].append(passing(time, run.neurons.values, 0.5))
+        found["loss"].append(passing(time, 1 - run.loss.values / run.loss.values[0], 0.1))
+    return {name: np.array(times) for name, times in found.items()}
+
+
+def shown(times: np.ndarray) -> str:
+    """Geometric mean with its interval, or in how many seeds the mark is passed."""
+    passed = np.isfinite(times).sum()
+    if passed < len(times):
+        return f"{passed} of {len(times)}" if passed else "never"
+    log = stats.student(np.log(np.maximum(times, 1e-3)))
+    return f"{stats.Interval(*np.exp([log.estimate, log.low, log.high])):.1f}"
+
+
+def demanded(sample: Sample) -> tuple[float, float, float]:
+    """|X^T y| / n, and what growth the marks of spike and neurons ask for, see :func:`clock`: q / d and a deviation."""
+    mean = sample.x.T @ sample.y / len(sample.x)
+    length = np.linalg.norm(mean)
+    overlap = 0.5 * length / abs(mean @ sample.beta)
+    goal, d, m = overlap**2, INPUTS, WIDTH
+    q = (goal * d + np.sqrt((goal * d) ** 2 + 4 * (1 - goal) * m * d)) / (2 * (1 - goal))
+    return length, q / d, brentq(lambda deviation: mean_cosine(deviation) - overlap, 1e-6, 1e3)
+
+
+def mean_cosine(deviation: float) -> float:
+    """E |z| / sqrt(1 + z^2) for a normal z of the given deviation."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(200)
+    z = deviation * nodes
+    return float(weights @ (np.abs(z) / np.hypot(1, z)) / weights.sum())
+
+
+def clock(seed: int, scale: float) -> dict[str, float]:
+    r"""Times of the marks if one vector $D = \kappa X^\top y / n$ drives all neurons until the loss falls.
+
+    The weights along D grow like hyperbolic functions of $\omega = |D|\,t$.
+    """
+    length, strength, deviation = demanded(draw(seed))
+    ratio = WIDTH / INPUTS
+
+    def along(w):
+        return np.hypot(np.cosh(w) / INPUTS**0.5, np.sinh(w) / WIDTH**0.5) - deviation
+
+    def output(w):
+        return 0.5 * SLOPE * scale**2 * (1 + ratio) * np.sinh(2 * w) - (length - np.sqrt(length**2 - 0.1))
+
+    times = {
+        "spike": np.arcsinh(np.sqrt(strength / (1 + ratio))),
+        "neurons": brentq(along, 0, 30),
+        "loss": brentq(output, 0, 30),
+    }
+    return {name: float(w / (SLOPE * length)) for name, w in times.items()}
+
+
+def longer(seed: int) -> float:
+    """By what factor |D_n(w)| exceeds |D| where a neuron with v > 0 comes to rest, w parallel to D_n(w)."""
+    sample = draw(seed)
+    mean = sample.x.T @ sample.y / len(sample.x)
+    w = mean
+    for _ in range(50):
+        (w,) = alignment.vector(sample.x, sample.y, w[None])
+    return float(np.linalg.norm(w) / (SLOPE * np.linalg.norm(mean)))
+
+
+def one_step(seed: int, sizes: Sequence[float], scale: float = 1e-3) -> np.ndarray:
+    """Overlap of the spike and mean cosine of the neurons after a single step of each size; shape (sizes, 2)."""
+    sample, network = draw(seed), start(seed, scale)
+    push = first_push(network, sample.x, sample.y)
+    found = [readings(TwoLayer(network.W + size * push, network.b, network.v), sample) for size in sizes]
+    return np.array([[one["spike"], one["neurons"]] for one in found])
+
+
+def thresholds(seed: int) -> tuple[float, float]:
+    """Step sizes beyond which the first step alone passes the marks of spike and neurons, by the clock's argument."""
+    length, strength, deviation = demanded(draw(seed))
+    turn = np.sqrt(max(deviation**2 - 1 / INPUTS, 0) * WIDTH)
+    return float(np.sqrt(strength) / (SLOPE * length)), float(turn / (SLOPE * length))
+
+
+def first_push(network: TwoLayer, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Minus the gradient of L in W: rows v_j D_n(w_j), with the residuals in place of the labels."""
+    return network.v[:, None] * alignment.vector(x, y - network.forward(x), network.W)
+
+
+def shares(seed: int, task: str) -> dict[str, float]:
+    """What the first push is made of: the shares of its square in the part of first and in that of second moments.
+
+    Args:
+        task: "direction", "even" (the target has no linear part), "shuffled", or "rings" (to tell two lengths apart).
+
+    Returns:
+        first, and second for the rings; else overlap, that of the first right singular vector with beta.
+    """
+    network, sample = start(seed, 1e-3), draw(seed, "even" if task == "even" else "ReLU")
+    x, y = (shuffled(sample, seed) if task == "shuffled" else sample)[:2]
+    second = np.zeros_like(network.W)
+    if task == "rings":
+        rng, x, y = stats.stream("one network", "rings", seed), [], np.repeat(list(RINGS), 5 * POINTS)
+        for label, process in RINGS.items():
+            x.append(process.sample(rng, 5 * POINTS))
+            image = network.W @ nlgp.circulant(process.covariance)
+            second += label * image / np.sqrt((image * network.W).sum(axis=1))[:, None]
+        x = np.concatenate(x)
+        second *= network.v[:, None] / (2 * np.sqrt(2 * np.pi))
+    push, rest = first_push(network, x, y), y - network.forward(x)
+    first = np.outer(network.v, x.T @ rest) / (2 * len(x))
+
+    def share(part):
+        return 1 - ((push - part) ** 2).sum() / (push**2).sum()
+
+    if task == "rings":
+        return {"first": share(first), "second": share(second)}
+    return {"first": share(first), "overlap": abs(np.linalg.svd(push)[2][0] @ sample.beta)}

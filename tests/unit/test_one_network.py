@@ -1,15 +1,17 @@
-"""The page "One network, every measure": its tangent kernel against automatic differentiation, start and marks."""
+"""The network of "What five documents share": trainer and kernel against the general ones, start, marks and clock."""
 
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 
 from experiments import one_network
 from experiments.cyclic_labels.oracle import tensors
 from shallow import nets
 from shallow.stats import stream
+from shallow.train import plain
 
-TORCH = {"relu": torch.relu, "gelu": torch.nn.functional.gelu, "tanh": torch.tanh}
+TORCH = {"relu": torch.relu, "gelu": torch.nn.functional.gelu}
 RNG = stream("test one network")
 X, Y = RNG.standard_normal((7, 3)), RNG.standard_normal(7)
 NETWORK = nets.TwoLayer(RNG.standard_normal((5, 3)), RNG.standard_normal(5), RNG.standard_normal(5))
@@ -34,10 +36,26 @@ def test_kernel_is_the_product_of_jacobians(activation):
     assert np.allclose(one_network.ntk(NETWORK, X, activation=activation), jacobian(X) @ jacobian(X).T, rtol=1e-12)
 
 
+@pytest.mark.parametrize("activation", TORCH)
+def test_steps_are_those_of_the_general_trainer(activation):
+    losses, networks = one_network.train(X, Y, NETWORK, [0, 3, 20], activation)
+    run = plain.train(X, Y, NETWORK, step=one_network.STEP, steps=20, records=[0, 3, 20], activation=activation)
+    assert np.allclose(losses, 2 * run.loss, rtol=1e-10)
+    for one, other in zip(networks, run.values, strict=True):
+        assert all(np.allclose(getattr(one, part), getattr(other, part), rtol=1e-9, atol=1e-12) for part in "Wbv")
+
+
 def test_initial_scale_multiplies_all_weights():
     one, small = (one_network.initial(stream("test one network", "start"), 200, 30, scale) for scale in (1.0, 0.01))
     assert np.allclose(small.W, 0.01 * one.W) and np.allclose(small.v, 0.01 * one.v) and not small.b.any()
     assert abs(np.linalg.norm(one.W, axis=1).mean() - 1) < 0.05 and abs(np.linalg.norm(one.v) - 1) < 0.2
+
+
+def test_targets_share_points_and_labels_are_standardised():
+    one, even = one_network.draw(3), one_network.draw(3, "even")
+    assert np.array_equal(one.x, even.x) and not np.allclose(one.y, even.y)
+    assert abs(one.y.mean()) < 1e-12 and abs(one.y.std() - 1) < 1e-12
+    assert sorted(one_network.shuffled(one, 3).y) == sorted(one.y)
 
 
 def test_passing_interpolates():
@@ -45,3 +63,29 @@ def test_passing_interpolates():
     assert one_network.passing(times, np.array([0.0, 0.2, 0.6]), 0.5) == pytest.approx(2.5)
     assert one_network.passing(times, np.array([0.7, 0.2, 0.6]), 0.5) == 0
     assert one_network.passing(times, np.array([0.0, 0.2, 0.4]), 0.5) == np.inf
+
+
+def test_marks_of_a_planted_run():
+    values = {"spike": [0, 0.5, 1], "remaining": [0.4, 0.3, 0], "neurons": [0, 0, 1], "loss": [1, 0.95, 0.85]}
+    runs = xr.Dataset(
+        {name: (("seed", "time"), [row]) for name, row in values.items()}, {"seed": [0], "time": [0.0, 1.0, 2.0]}
+    )
+    found = {name: times[0] for name, times in one_network.marks(runs).items()}
+    assert found == pytest.approx({"spike": 1, "kernel": 1 + 1 / 3, "neurons": 1.5, "loss": 1.5})
+    assert one_network.marks(runs.assign(remaining=0.1 * runs.remaining))["kernel"] == np.inf
+
+
+def test_the_first_push_is_the_gradient():
+    network = nets.TwoLayer(NETWORK.W, np.zeros(5), NETWORK.v)
+    push, gradient = one_network.first_push(network, X, Y), plain.gradient(X, Y, network)[0].W
+    assert np.allclose(push, -gradient, rtol=1e-10)
+
+
+def test_the_clock_delays_the_loss_alone():
+    one, small = (one_network.clock(0, scale) for scale in (0.01, 0.001))
+    assert one["spike"] == small["spike"] < one["neurons"] == small["neurons"] < one["loss"] < small["loss"]
+
+
+def test_the_mean_cosine_is_that_of_normal_variables():
+    z = 1.7 * stream("test one network", "cosine").standard_normal(200_000)
+    assert one_network.mean_cosine(1.7) == pytest.approx(np.mean(np.abs(z) / np.hypot(1, z)), abs=3e-3)
