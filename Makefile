@@ -68,13 +68,12 @@ $(EXTRAS:%=$(VENV)/.%): $(VENV)/.%: $(VENV)/.torch pyproject.toml
 $(VENDOR): package.json tools/vendor.py | $(VENV)/.torch
 	@$(BIN)/python tools/vendor.py
 
-# Executed chapters are kept in _build/.jupyter_cache, which knows their cells but not the code behind them: it is
-# emptied when the library, an experiment, a record or a claim changes.  After a failed build the parsed pages go, so
-# that no warning is lost.
+# Executed pages are kept in _build/.jupyter_cache; tools/execute.py knows which have to run again.  All are parsed again
+# when anything behind them has changed, and after a failed build, so that no warning is lost.
 book: $(VENV)/.book $(VENDOR)  ## execute the chapters and render _build/html
 	@key=$$($(BIN)/python tools/fingerprint.py $(SOURCES)); \
 	if [ "$$key" != "$$(cat _build/executed 2>/dev/null || true)" ]; then \
-	  rm -rf _build/.jupyter_cache _build/.doctrees; mkdir -p _build; echo $$key > _build/executed; fi
+	  rm -rf _build/.doctrees; mkdir -p _build; echo $$key > _build/executed; fi
 	@$(FORKED) $(BIN)/python tools/execute.py _build/.jupyter_cache $$(grep -ls "^kernelspec:" book/*.md book/*/*.md)
 	@$(BIN)/jupyter-book build . -W --keep-going || { rm -rf _build/.doctrees; exit 1; }
 

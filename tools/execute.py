@@ -3,14 +3,17 @@
     python tools/execute.py CACHE PAGE.md ...
 
 Jupyter Book executes one page after the other, and a page keeps one core and a bit busy.  It takes from its cache what
-it finds there; a page that fails here is executed again by the build, which reports the error.
+it finds there, by the cells alone: pages that rest on other code, records or claims than when they ran go first.  A
+page that fails here is executed again by the build, which reports the error.
 """
 
+import json
 import os
 import sys
 from multiprocessing import Pool
 from pathlib import Path
 
+import page_keys
 from jupyter_cache import get_cache
 from jupyter_cache.executors import load_executor
 from jupyter_cache.executors.basic import ExecutionWorkerLocalMProc, ProcessData
@@ -24,6 +27,12 @@ def main(folder: str, pages: list[str]) -> None:
     os.environ["SHALLOW_STRICT"] = "1"
     cache = get_cache(folder)
     staged = [cache.add_nb_to_project(str(Path(page).resolve()), read_data=MYST).pk for page in pages]
+    present, kept = page_keys.keys(Path(__file__).parents[1], pages), Path(folder, "keys.json")
+    former = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+    for page, pk in zip(pages, staged, strict=True):
+        if present[page] != former.get(page) and (record := cache.get_cached_project_nb(pk)):
+            cache.remove_cache(record.pk)
+    kept.write_text(json.dumps(former | present), encoding="utf-8")
     due = load_executor("local-parallel", cache).get_records(None, staged, clear_tracebacks=True)
     due.sort(key=lambda record: Path(record.uri).stat().st_size, reverse=True)
     tasks = [ProcessData(record.pk, record.uri, cache, TIMEOUT, False) for record in due]
