@@ -8,6 +8,7 @@ and streams to the process that has imported everything, and passes on interrupt
 cannot be forked safely, on anything but Linux, the command runs with kernels as they are.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -38,6 +39,7 @@ def main(command: list[str]) -> int:
         running = subprocess.Popen(command, env=os.environ | {ADDRESS: address, "JUPYTER_PATH": folder})
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # from the keyboard: the command's to handle
         preload(running)
+        gc.freeze()  # what is imported is looked through by no kernel's collector, so its pages stay shared
         kernels = set()
         while running.poll() is None:
             kernels -= {kernel for kernel in kernels if os.waitpid(kernel, os.WNOHANG)[0]}
