@@ -12,11 +12,11 @@ raises LedgerMismatch, so that prose, cell and ledger cannot disagree; a reader 
 
 from shallow.book.claims.ledger import Ledger, LedgerMismatch, decide, differences, lettered
 from shallow.book.claims.outcome import Outcome, all_of, any_of, below, combine, opposite, verdict, within
-from shallow.book.claims.pages import counts_table, found, overview, table
+from shallow.book.claims.pages import counts_table, overview, table
 from shallow.book.claims.rows import RANKS, VERDICTS, Document, LedgerError, Row, documents, everything
 
 __all__ = [
     "RANKS", "VERDICTS", "Document", "Ledger", "LedgerError", "LedgerMismatch", "Outcome", "Row", "all_of", "any_of",
-    "below", "combine", "counts_table", "decide", "differences", "documents", "everything", "found", "lettered",
+    "below", "combine", "counts_table", "decide", "differences", "documents", "everything", "lettered",
     "opposite", "overview", "table", "verdict", "within",
 ]  # fmt: skip

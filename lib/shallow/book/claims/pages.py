@@ -9,7 +9,7 @@ from pathlib import Path
 from shallow.book import paths
 from shallow.book.claims import display
 from shallow.book.claims.display import HEAD, STYLE, Display, badge, cell_link, counts, rule, tally
-from shallow.book.claims.rows import KINDS, RANKS, VERDICTS, Document, Row, documents, everything, read
+from shallow.book.claims.rows import KINDS, RANKS, VERDICTS, Document, Row, documents, read
 
 
 def overview(folder: Path = paths.CLAIMS) -> Display:
@@ -71,16 +71,6 @@ def _chapters(folder: Path) -> dict[Document, list[Row]]:
 
 def _sum(rows: Sequence[Row]) -> str:
     return f"{len(rows)} claims, {tally(rows)}"
-
-
-def found(id: str, folder: Path = paths.CLAIMS) -> Display:
-    """One claim on another page: its number, linked to the cell that decides it, verdict, answer and finding.
-
-    Raises KeyError for an id that no document has.
-    """
-    row = {row.id: row for row in everything(folder)}[id]
-    said = f"{badge(row.verdict)}{escape(row.answer or '')}{display.reading(row)}{display.in_numbers(row)}"
-    return Display(display.in_a_line(row), f'<div class="ledger-found">{cell_link(row)} {said}</div>')
 
 
 def table(folder: Path = paths.CLAIMS) -> Display:
