@@ -16,7 +16,7 @@ FORKED  = $(BIN)/python tools/forked.py
 VENDOR := book/_static/vendor/.installed
 PYTEST  = $(BIN)/pytest --numprocesses=2 --dist=loadfile
 # Spelled out for both targets that run it: a recipe with a call of make inside is run by `make -n` too.
-COVERAGE = mkdir -p _build && $(PYTEST) --cov --cov-report=term:skip-covered tests/unit tests/agreement tests/theory
+COVERAGE = mkdir -p _build && $(PYTEST) --cov --cov-report=term:skip-covered --junitxml=_build/tests-library.xml tests/unit tests/agreement tests/theory
 
 # A Python that runs: pyenv has names for versions that do not.  In another environment: make VENV=PREFIX PREFIX/.book
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
@@ -40,7 +40,7 @@ book test coverage references browser interactive: export MPLCONFIGDIR := $(CURD
 # What a chapter's numbers depend on besides its own cells.
 SOURCES := lib experiments records benchmarks book/claims requirements.lock
 
-.PHONY: help book test coverage lab pdf links records verify bench references browser interactive lint lock clean clean-book
+.PHONY: help book test coverage times lab pdf links records verify bench references browser interactive lint lock clean clean-book
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -83,11 +83,14 @@ test: $(VENV)/.test $(VENV)/.lab  ## run all tests, every chapter included, if a
 	  echo "Nothing has changed since the green run of $$(date -r _build/tested '+%F %H:%M'); make test FORCE=1 repeats it."; \
 	else mkdir -p _build; rm -f _build/tested; failed=0; \
 	  $(COVERAGE) || failed=1; \
-	  $(FORKED) $(PYTEST) tests/book tests/browser tests/interactive book || failed=1; \
+	  $(FORKED) $(PYTEST) --junitxml=_build/tests-book.xml tests/book tests/browser tests/interactive book || failed=1; \
 	  [ $$failed = 0 ] && echo $$key > _build/tested; fi
 
 coverage: $(VENV)/.test  ## the unit, agreement and theory tests alone, and which lines of lib/ they run
 	@$(COVERAGE)
+
+times: $(VENV)/.book  ## where the time of the last build and of the last test run went
+	@$(BIN)/python tools/times.py _build
 
 lab: $(VENV)/.lab $(VENDOR)  ## open the chapters as notebooks in JupyterLab
 	@JUPYTER_CONFIG_PATH="$$PWD/.jupyter" $(BIN)/jupyter lab --notebook-dir="$$PWD" \
