@@ -84,7 +84,7 @@ def test_extremes_of_the_documents_settings():
     wide = Process(400, 20, 0).spectrum, Process(400, 10, 0).spectrum
     found = dominance.extremes(*wide)
     assert found[::2] == ((0,), (23,)) and found.largest == pytest.approx(2)
-    assert dominance.extremes(*wide, cut=1e-30).minimiser[0] > 40  # decided by rounding
+    assert dominance.extremes(*wide, cut=1e-30).minimiser[0] > 23  # whichever mode rounding makes smallest
     for gain, minimiser, value in ((1, 20, 0.6073), (3, 20, 0.6032), (100, 15, 0.5965)):
         found = dominance.extremes(Process(40, 2, gain).spectrum, Process(40, 1, gain).spectrum)
         assert found[::2] == ((0,), (minimiser,)) and at_a_point(found.largest) == pytest.approx(value, abs=6e-5)
