@@ -35,7 +35,9 @@ def main(command: list[str]) -> int:
         specification = Path(folder, "kernels", "python3", "kernel.json")
         specification.parent.mkdir(parents=True)
         client = [sys.executable, "-I", "-S", os.path.abspath(__file__), "--kernel", "-f", "{connection_file}"]
-        specification.write_text(json.dumps({"argv": client, "display_name": "Python 3", "language": "python"}))
+        specification.write_text(
+            json.dumps({"argv": client, "display_name": "Python 3 (ipykernel)", "language": "python"})
+        )
         running = subprocess.Popen(command, env=os.environ | {ADDRESS: address, "JUPYTER_PATH": folder})
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # from the keyboard: the command's to handle
         preload(running)
