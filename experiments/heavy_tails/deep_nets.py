@@ -19,7 +19,7 @@ from torch import nn
 from experiments.heavy_tails import shapes
 from experiments.heavy_tails.tail_fits import same_norms
 from shallow import checks, deep
-from shallow.book.recipes import Recipe, releases_gil
+from shallow.book.recipes import Agreement, Recipe, releases_gil
 from shallow.data import images as data_sets
 from shallow.spectra import esd, marchenko_pastur, tails
 from shallow.stats import stream
@@ -244,6 +244,8 @@ RECORDS: dict[str, Recipe] = {
         {"seed": [0], "data": ["digits", "cifar10"]},
         {"network": "ResNet18", "images": {"digits": 20, "cifar10": 2000}, "micro_batch": 100},
         "Figures 6 and 36: ResNet18 after ten steps",
+        # On another processor the first steps of Adam on twenty digits lead to losses that differ by a tenth.
+        agreement=Agreement(elsewhere=0.05, rounding=("loss", "null_hill", "singular_values")),
     ),
     "deep_resnet18_again": Recipe(
         image_network,
