@@ -265,7 +265,7 @@ def _lift(name: str, limit: float) -> list[int]:
         if (cell := draw(name, limit=limit, without=several)) is None:
             break
         several.append(cell)
-    return several if seconds[several].sum() < seconds[dear] else [dear]
+    return several if dear is None or seconds[several].sum() < seconds[dear] else [dear]
 
 
 def verify_for(
