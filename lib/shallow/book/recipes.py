@@ -30,7 +30,7 @@ class Agreement:
         absolute: $\alpha$, for quantities that are themselves rounding errors.
         elsewhere: $\varepsilon$; None for runs so chaotic that rounding decides where they end, which cannot be
             compared on another kind of processor.
-        rounding: variables that are rounding errors themselves, and left out on another kind of processor.
+        rounding: variables that are rounding errors, or that rounding decides: left out on another kind of processor.
     """
 
     relative: float = 1e-5
