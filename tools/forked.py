@@ -67,6 +67,7 @@ def preload(running: subprocess.Popen) -> None:
     for module in sorted((library / "shallow").rglob("[!_]*.py")):
         if "ipywidgets" not in module.read_text(encoding="utf-8"):  # which must find a kernel
             modules.append(".".join(module.relative_to(library).with_suffix("").parts))
+    modules += [f"experiments.{one.parent.name}.recorded" for one in library.parent.glob("experiments/*/recorded.py")]
     for name in modules:
         if running.poll() is None:
             importlib.import_module(name)

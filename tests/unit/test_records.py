@@ -76,7 +76,7 @@ def package(tmp_path, monkeypatch):
 )
 def test_a_record_is_found_after_its_cell_has_moved(package, monkeypatch, module, name, renamed):
     """To another module; or to another name, which the table of renamed cells then holds."""
-    monkeypatch.setattr(records, "recipes", lambda: {"movable/run": recipe})
+    monkeypatch.setattr(records, "recipes", lambda *_: {"movable/run": recipe})
     recipe = package("runs", "cell")
     recording.make("movable/run", jobs=1)
     before, recipe = records.load("movable/run"), package(module, name)

@@ -42,17 +42,18 @@ def test_threads_processes_and_one_worker_agree():
 def test_threads_have_one_openmp_thread_whatever_the_environment_says():
     """OpenMP counts the threads of every thread anew, so the caller's limit alone is not theirs."""
     program = """
-import torch
+import numba, torch
 from planted import cells
 from shallow.book import sweep
 from shallow.book.recipes import releases_gil
-torch.set_num_threads(2)
+torch.set_num_threads(5)
 print(*sweep.grid(releases_gil(lambda seed: cells.placed(seed)), {"seed": [0, 1]}, jobs=2).threads.values)
+print(torch.get_num_threads())
 """
     environment = os.environ | {"PYTHONPATH": str(ROOT / "tests"), "OMP_NUM_THREADS": "3"}
     command = [sys.executable, "-c", program]
     run = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True)
-    assert run.stdout.split() == ["1", "1"]
+    assert run.stdout.split() == ["1", "1", "5"]
 
 
 @pytest.mark.parametrize("function", [cells.placed, releases_gil(lambda seed: cells.placed(seed))])

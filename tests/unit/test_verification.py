@@ -55,7 +55,7 @@ def test_a_tolerance_for_another_processor_ends_where_that_has_agreed_exactly(re
 
 
 def test_long_cells_are_compared_in_part_or_to_their_end(recorded, monkeypatch, tmp_path):
-    monkeypatch.setattr(records, "recipes", lambda: cells.RECORDS)
+    monkeypatch.setattr(records, "recipes", lambda *_: cells.RECORDS)
     recording.make("planted/walk", jobs=1)
     monkeypatch.setenv("PLANTED_TRACE", str(tmp_path / "trace"))
     (part,), (whole,) = verification.verify("planted/walk"), verification.verify("planted/walk", whole=True)
@@ -68,7 +68,7 @@ def test_long_cells_are_compared_in_part_or_to_their_end(recorded, monkeypatch, 
 
 
 def test_on_another_processor_the_start_of_chaotic_runs_is_compared(recorded, monkeypatch):
-    monkeypatch.setattr(records, "recipes", lambda: cells.RECORDS)
+    monkeypatch.setattr(records, "recipes", lambda *_: cells.RECORDS)
     for name in ("planted/chaotic", "planted/slow"):
         recording.make(name, jobs=2)
     with pytest.raises(records.RecordError, match="record 'planted/chaotic' differs"):
@@ -83,7 +83,7 @@ def test_on_another_processor_the_start_of_chaotic_runs_is_compared(recorded, mo
 
 def test_on_another_processor_a_steady_cell_is_compared_in_the_place_of_one_that_is_not(recorded, monkeypatch):
     recipe = replace(cells.RECORDS[NAME], steady={"seed": [3]})
-    monkeypatch.setattr(records, "recipes", lambda: {NAME: recipe})
+    monkeypatch.setattr(records, "recipes", lambda *_: {NAME: recipe})
     monkeypatch.setattr(records, "processor", lambda: "another one")
     alter(recorded, "quick", lambda values: values * [[1.0], [2.0], [2.0]])  # the other runs took another path here
     found = [verification.redo(NAME, cell) for cell in (0, 1, 2)]

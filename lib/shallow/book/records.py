@@ -42,16 +42,17 @@ class RecordError(RuntimeError):
 
 
 @functools.cache
-def recipes() -> dict[str, Recipe]:
-    """All recorded runs of the book, in its order, by name ("chapter/run")."""
-    chapters = importlib.import_module("experiments").CHAPTERS
+def recipes(*chapters: str) -> dict[str, Recipe]:
+    """The recorded runs of some chapters, or of all, in the order of the book, by name ("chapter/run")."""
+    chapters = chapters or importlib.import_module("experiments").CHAPTERS
     modules = {chapter: importlib.import_module(f"experiments.{chapter}.recorded") for chapter in chapters}
     return {f"{chapter}/{name}": run for chapter, module in modules.items() for name, run in module.RECORDS.items()}
 
 
 def recipe(name: str) -> Recipe:
-    """The recipe of that name; KeyError lists the known names."""
-    known = recipes()
+    """The recipe of that name, for which no other chapter is imported; KeyError lists the known names."""
+    chapters = importlib.import_module("experiments").CHAPTERS
+    known = recipes(*(chapter for chapter in chapters if name.startswith(f"{chapter}/")))
     if name not in known:
         raise KeyError(f"no recorded run {name!r}; known are {', '.join(known)}")
     return known[name]

@@ -316,17 +316,20 @@ def end_with(parent: int) -> None:
 
 @contextmanager
 def one_compute_thread() -> Iterator[None]:
-    """One thread in BLAS, OpenMP, torch and numba within the block; the former numbers are restored after it."""
-    loaded = [sys.modules[name] for name in ("torch", "numba") if name in sys.modules]
-    before = [(library, library.get_num_threads()) for library in loaded]
+    """One thread in BLAS, OpenMP and torch within the block; the former numbers are restored after it.
+
+    Numba is not asked, since its answer starts threads and sets OpenMP's number; no kernel of the book is parallel.
+    """
+    torch = sys.modules.get("torch")
+    before = torch.get_num_threads() if torch else None
     with threadpool_limits(1):
         try:
-            for library, _ in before:
-                library.set_num_threads(1)
+            if torch:
+                torch.set_num_threads(1)
             yield
         finally:
-            for library, threads in before:
-                library.set_num_threads(threads)
+            if torch:
+                torch.set_num_threads(before)
 
 
 def _stack(results: list[xr.Dataset], axes: Mapping[str, Sequence]) -> xr.Dataset:
