@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch  # noqa: F401  cells may import it late, after the threads of what is loaded were limited
+import torch
 import xarray as xr
 from joblib import Parallel, cpu_count, delayed
 from threadpoolctl import threadpool_limits
@@ -320,16 +320,13 @@ def one_compute_thread() -> Iterator[None]:
 
     Numba is not asked, since its answer starts threads and sets OpenMP's number; no kernel of the book is parallel.
     """
-    torch = sys.modules.get("torch")
-    before = torch.get_num_threads() if torch else None
+    before = torch.get_num_threads()
     with threadpool_limits(1):
         try:
-            if torch:
-                torch.set_num_threads(1)
+            torch.set_num_threads(1)
             yield
         finally:
-            if torch:
-                torch.set_num_threads(before)
+            torch.set_num_threads(before)
 
 
 def _stack(results: list[xr.Dataset], axes: Mapping[str, Sequence]) -> xr.Dataset:
