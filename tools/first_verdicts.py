@@ -18,7 +18,7 @@ FILE = paths.CLAIMS / "first_verdicts.json"
 
 def git(*words: str) -> str:
     """What git prints, in the repository."""
-    done = subprocess.run(["git", *words], cwd=paths.ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(["git", *words], cwd=paths.ROOT, capture_output=True, encoding="utf-8", check=True)
     return done.stdout
 
 
