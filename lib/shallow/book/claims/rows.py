@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+import yaml
 
 from shallow.book import paths
 
@@ -165,9 +164,10 @@ def read(chapter: str, folder: Path = paths.CLAIMS) -> list[Row]:
 
 
 def _load(path: Path) -> Any:
+    """By libyaml, thirteen times faster than ruamel.yaml, which writes (:mod:`.update`) and minds keys given twice."""
     try:
-        return YAML(typ="safe").load(path)
-    except YAMLError as error:
+        return yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError as error:
         raise LedgerError(f"{path.name}: {error}") from error
 
 
