@@ -33,9 +33,8 @@ UNSPELT = {
 # Numbers in papers that are rounded further, counted, or read off a record, and that no page prints.
 UNPRINTED = {
     "cyclic_labels": {"150", "190", "300", "1800", "2800", "3900", "4200", "5500", "6500"},
-    "heavy_tails": {"800", "1700", "25000"},
-    "simplicity_bias": {"136", "140", "207", "767", "1020", "1183", "2100", "6900", "9952", "10200", "10419", "11088"}
-    | {"160000"},
+    "heavy_tails": {"800", "1700"},
+    "simplicity_bias": {"160000"},
 }
 
 
