@@ -48,7 +48,7 @@ PRESETS: list[tuple[str, str, str, Settings]] = [
     (
         "mean",
         "Mean instead of sum",
-        "The mean is the sum with a fiftieth of the step: after 20,000 epochs little has been learnt.",
+        "The mean is the sum with a fiftieth of the step: after 20,000 epochs little has been learned.",
         settings(POOR, loss="mean"),
     ),
     (

@@ -2,7 +2,7 @@ r"""A limit of training taken apart: which neurons make it, and what it has beyo
 
 Training from small weights on labels $y = \langle\beta^*, x\rangle + \eta$ is stopped at two early moments, the end of
 early alignment (:func:`transition.early_step`), and the first time at which the train loss is within a tenth of that of
-least squares, when the linear estimator has been *learnt*.  Neurons are tagged at
+least squares, when the linear estimator has been *learned*.  Neurons are tagged at
 either moment and followed.  Eight settings tell apart what might keep the limit from being two ReLU units: the start,
 inputs near the hyperplane orthogonal to $\beta^*$, and the noise of the batches.
 Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Sections 3-5.
@@ -152,7 +152,7 @@ def _moments(run: _Flow, deviation: float, enough: float) -> dict[str, tuple[Two
         if transition.train_loss(run.network, run.sample) < enough:
             return found | {"learnt": (run.network, time)}
         if time > 100 * tau:
-            raise RuntimeError(f"the linear estimator was not learnt up to the time {time}")
+            raise RuntimeError(f"the linear estimator was not learned up to the time {time}")
         time += 1.0
 
 

@@ -110,7 +110,7 @@ def test_predictions_are_kept_in_the_order_of_the_rows():
         assert found.mse.sel(part=part, range="all").values == pytest.approx(error)
 
 
-def test_labels_dealt_at_random_are_not_learnt():
+def test_labels_dealt_at_random_are_not_learned():
     found = silent_null.shuffled(0, "independent 3", points=50, epochs=(0, 1), looks=1, size=1000)
     assert found.step.values.tolist() == [0, 25, 50, 75]
     assert found.loss[-1] > 0.9 * found.loss[0] and found.alignment.max() < 0.2

@@ -318,7 +318,7 @@ def hs_33(runs: xr.Dataset | None = None, others: xr.Dataset | None = None) -> O
         parts=parts,
         answer={
             "reproduced": "Yes with the author's settings; but with another weight decay of his grid degree 8 is "
-            "learnt too."
+            "learned too."
             if chosen
             else "Yes: degree 7 is the highest that the network learns from x.",
             "contradicted": "No: degree 7 is not where learning ends.",
@@ -408,7 +408,7 @@ def hs_34(
             "reproduced": "Yes with the author's settings; without their weight decay the same network learns degrees "
             "12 to 15 too."
             if chosen
-            else "Yes: degrees up to 11 are learnt, 12 and more are not, and units align.",
+            else "Yes: degrees up to 11 are learned, 12 and more are not, and units align.",
             "contradicted": "No: learning does not end at degree 11, and units do not align.",
             "otherwise": "In part: not both the limit at degree 11 and the alignment are found.",
         },

@@ -492,7 +492,7 @@ def hs_49(
         parts=parts,
         answer={
             "reproduced": "Yes: kernels that were chosen before training fit as well as the network.",
-            "contradicted": "No: only the kernel of a trained network, which has learnt the direction, does as well; "
+            "contradicted": "No: only the kernel of a trained network, which has learned the direction, does as well; "
             "kernels chosen beforehand do not.",
             "otherwise": "In part: kernels chosen before training keep up with the network at some degrees.",
         },
@@ -514,13 +514,13 @@ def hs_62(
     first, last = by_degree(fit(few, "initial"), range(3, 8)), by_degree(fit(whole, "last"), range(3, 8))
     degrees = {
         d: "from the start" if last[d].estimate - first[d].estimate <= alike
-        else "learnt" if first[d].below(nothing) and last[d].above(FITS) else "in part" for d in first
+        else "learned" if first[d].below(nothing) and last[d].above(FITS) else "in part" for d in first
     }  # fmt: skip
     before, after = (
         {int(d): stats.student(shells.sel(epoch=e, depth=d).values) for d in shells.depth.values} for e in (0, -1)
     )
     depths = {d: _shells_learnt(before[d], after[d]) for d in before}
-    learnt = [str(d) for d, how in degrees.items() if how == "learnt"]
+    learnt = [str(d) for d, how in degrees.items() if how == "learned"]
     return Outcome(
         verdict="answered",
         answer=f"Nearly all of it, except for the linear part of a target: at degrees {_and(learnt)} the untrained "
@@ -538,10 +538,10 @@ def _shells_learnt(before: Interval, after: Interval) -> str:
     """What training gave to the kernels of one depth, by their accuracies in the empty orthant."""
     at_chance, found_it = 0.55, 0.7
     if after.below(at_chance):
-        return "nothing learnt"
+        return "nothing learned"
     if before.above(at_chance) or not after.above(at_chance):
         return "open"
-    return "learnt" if after.above(found_it) else "in part"
+    return "learned" if after.above(found_it) else "in part"
 
 
 def _and(words: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from shallow.book.claims import Outcome
 from shallow.data.teachers import NOISE
 from shallow.stats import Interval
 
-LEARNT = 1000  # step at which all runs of Figure 1 from n = 1000 on have learnt the linear part
+LEARNT = 1000  # step at which all runs of Figure 1 from n = 1000 on have learned the linear part
 SETTLED = (2000, 5000, 10_000)  # sample sizes clearly above the threshold
 
 
@@ -229,7 +229,7 @@ def sb_24(
 
 
 def sb_26(theirs: xr.Dataset | None = None, ours: xr.Dataset | None = None, late: xr.Dataset | None = None) -> Outcome:
-    """Section 4.1: after the linear estimator is learnt nothing further happens, however long one waits.
+    """Section 4.1: after the linear estimator is learned nothing further happens, however long one waits.
 
     Args:
         theirs: distance over seed and time under Theorem 2.   ours: train over n, seed and step, and decayed_train.
@@ -254,13 +254,13 @@ def sb_26(theirs: xr.Dataset | None = None, ours: xr.Dataset | None = None, late
             ),
         },
         answer={
-            "reproduced": "Yes: once the linear function is learnt the network does not change any more.",
+            "reproduced": "Yes: once the linear function is learned the network does not change any more.",
             "contradicted": "No: interpolation begins later.",
             "otherwise": "Under Theorem 2's assumptions, yes; in Figure 1 interpolation never begins either, but the "
             "network goes on fitting noise.",
         },
         finding=f"under Theorem 2 all {theirs.sizes['seed']} runs stay within 1e-6 of the two fits to {times} times "
-        "the time at which they got there; Figure 1: from the learnt linear part to the decayed end the train loss "
+        "the time at which they got there; Figure 1: from the learned linear part to the decayed end the train loss "
         f"falls by {told(falls)} times the noise and ends at {told(ends)}; from 8 to 32 million steps, constant rate "
         f"and one draw, it changes by {', '.join(f'{float(on.sel(n=n)):+.3f} (n = {n})' for n in late.n.values)}",
         evidence={f"fall / noise, n = {n}": one for n, one in falls.items()},

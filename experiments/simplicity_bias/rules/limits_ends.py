@@ -72,10 +72,10 @@ def components() -> xr.Dataset:
 
 @functools.cache
 def kept_clusters() -> xr.Dataset:
-    """Clusters (0.05 rad) of the moment when the linear part is learnt, in the same runs at their end; n and seed.
+    """Clusters (0.05 rad) of the moment when the linear part is learned, in the same runs at their end; n and seed.
 
     `kept`: share of the mass after 8 million steps that its early cluster holds together; `first`, `last`: clusters
-    with 99 % of the mass, when learnt and after the rate has decayed.
+    with 99 % of the mass, when learned and after the rate has decayed.
     """
     runs = records.load("simplicity_bias/figure_1_narrow").sel(n=list(SETTLED))
     kept, first = np.empty((2, runs.sizes["n"], runs.sizes["seed"]))
@@ -130,15 +130,15 @@ def sb_13(runs: xr.Dataset | None = None, others: xr.Dataset | None = None) -> O
             ),
         },
         answer={
-            "reproduced": "Yes: neurons that are together once the linear part is learnt stay together.",
+            "reproduced": "Yes: neurons that are together once the linear part is learned stay together.",
             "contradicted": "No: by the end of Figure 1's runs the clusters have come apart into many times as many; "
             "a margin keeps them.",
             "otherwise": "Hardly: in Figure 1's runs half of the mass leaves its cluster, and their number grows "
             "manyfold; with a margin they stay.",
         },
-        finding=f"of the mass at the end of Figure 1's runs, clusters of the time when the linear part was learnt hold "
-        f"{told(kept)} together; their number grows from {numbers}, a factor of {told(growth)}; shorter runs, to flow "
-        "time 2000, sizes of 2000 to 10,000: "
+        finding=f"of the mass at the end of Figure 1's runs, clusters of the time when the linear part was learned "
+        f"hold {told(kept)} together; their number grows from {numbers}, a factor of {told(growth)}; shorter runs, to "
+        "flow time 2000, sizes of 2000 to 10,000: "
         + "; ".join(f"{name}: share {one}, factor {two}" for name, (one, two) in elsewhere.items()),
         evidence={f"kept, n = {n}": one for n, one in kept.items()}
         | {f"growth, n = {n}": one for n, one in growth.items()},
@@ -146,7 +146,7 @@ def sb_13(runs: xr.Dataset | None = None, others: xr.Dataset | None = None) -> O
 
 
 def shorter() -> xr.Dataset:
-    """Clusters from the learnt linear part to flow time 2000, with and without margin and the start (8)."""
+    """Clusters from the learned linear part to flow time 2000, with and without margin and the start (8)."""
     runs = settings().sel(tolerance=0.05, moment="learnt")
     return xr.Dataset({"kept": runs.kept, "first": runs.number_then, "last": runs.number})
 
@@ -189,7 +189,7 @@ def sb_38(runs: xr.Dataset | None = None, noise: xr.Dataset | None = None) -> Ou
             else "Not decided by these runs.",
         },
         finding=f"removing the neurons unaligned at tau undoes {own:.0%} of the train loss gained over least squares "
-        f"(as many at random {chance:.0%}), those still unaligned when the linear part was learnt "
+        f"(as many at random {chance:.0%}), those still unaligned when the linear part was learned "
         f"{shares['Figure 1', 'learnt']:.0%}; with a margin {shares['margin', 'aligned']:.0%} and "
         f"{shares['margin', 'learnt']:.0%}; the start (8), which leaves none, shrinks the gap by {shrinks['test']} in "
         f"the test and {shrinks['train']} in the train loss; with full "

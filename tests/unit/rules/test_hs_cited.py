@@ -161,7 +161,7 @@ NULL = aligning(A=(0.02, 0.02, 0.03, 0.03), loss=(1.0, 0.99, 0.98, 0.97)).isel(s
         ({"A": (0.1, 0.3, 0.6, 1.0)}, "audible"),
         ({"A": (0.02, 0.04, 0.045, 0.05)}, "none"),  # hardly above what random labels have
         ({"A": (0.8, 0.95, 0.97, 1.0)}, "none"),  # there from the start
-        ({"loss": (1.0, 0.99, 0.98, 0.97)}, "none"),  # nothing learnt
+        ({"loss": (1.0, 0.99, 0.98, 0.97)}, "none"),  # nothing learned
         ({"loss": (1.0, 0.7, 0.5, 0.1), "A": (0.1, 0.94, 0.95, 1.0)}, "open"),
     ],
 )

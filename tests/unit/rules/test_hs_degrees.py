@@ -231,7 +231,7 @@ def dealt():
     ("counts", "aligned", "long", "verdict", "reading"),
     [
         ((10,) * 6 + (0, 0), 0.2, (0, 0), "reproduced", None),
-        ((10,) * 6 + (0, 0), 0.2, (5, 5), "reproduced", "partly"),  # without decay further degrees are learnt
+        ((10,) * 6 + (0, 0), 0.2, (5, 5), "reproduced", "partly"),  # without decay further degrees are learned
         ((10,) * 6 + (10, 0), 0.2, (5, 5), "partly", None),
         ((10,) * 5 + (0, 0, 0), 0.2, (0, 0), "partly", None),
         ((10,) * 5 + (6, 0, 0), 0.2, (0, 0), "partly", None),
@@ -239,7 +239,7 @@ def dealt():
         ((10,) * 8, 0.0, (0, 0), "contradicted", None),
     ],
 )
-def test_correlated_inputs_are_learnt_up_to_degree_eleven(counts, aligned, long, verdict, reading):
+def test_correlated_inputs_are_learned_up_to_degree_eleven(counts, aligned, long, verdict, reading):
     longer = fits(table(long, 5), {"degree": [12, 13], "run": range(5)})
     found = rules.hs_34(tied(counts, aligned), dealt(), longer)
     assert (found.verdict, found.reading) == (verdict, reading)

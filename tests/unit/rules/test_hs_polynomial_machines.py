@@ -249,8 +249,9 @@ def test_what_training_gives_a_kernel():
     shells = xr.DataArray(accuracy, dims=("epoch", "depth", "run"), coords={"epoch": [0, -1], "depth": [1, 4]})
     found = rules.hs_62(few, whole, shells)
     assert found.verdict == "answered" and "4, 6 and 7" in found.answer
-    assert found.evidence["polynomials"] == {3: "from the start", 4: "learnt", 5: "in part", 6: "learnt", 7: "learnt"}
-    assert found.evidence["shells"] == {1: "learnt", 4: "nothing learnt"}
+    learned = dict.fromkeys((4, 6, 7), "learned")
+    assert found.evidence["polynomials"] == learned | {3: "from the start", 5: "in part"}
+    assert found.evidence["shells"] == {1: "learned", 4: "nothing learned"}
     none = rules.hs_62(runs({R2: {"initial": NETWORK}}), whole, shells)
     assert set(none.evidence["polynomials"].values()) == {"from the start"} and none.answer.startswith("Little")
 
