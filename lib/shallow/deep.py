@@ -95,7 +95,7 @@ def resnet18(
     """ResNet18: a 3 x 3 stem, eight residual blocks of `width` times 1, 1, 2, 2, 4, 4, 8, 8 channels, a linear layer.
 
     The third, fifth and seventh block halve the image; the classifier sees the mean over the remaining 4 x 4 pixels.
-    Arguments, result and errors are those of :func:`vgg11`; images may have any size from 8 x 8.  With a `width` below 8,
+    Arguments, result and errors are those of :func:`vgg11`; images may have any size from 8 x 8.  With `width` < 8,
     gradients in single precision crash PyTorch 2.13 on processors without AVX-512.
 
     Cost: 3.3 GFLOP per image for a gradient; 11.2 million parameters (width 64).
