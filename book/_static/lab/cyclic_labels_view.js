@@ -107,7 +107,14 @@ test_loss = np.maximum(0, 1 - cyclic.labels(grid) * run.predictions).mean(axis=-
       context.moveTo(x(epoch), box.top);
       context.lineTo(x(epoch), box.top + box.height);
       context.stroke();
-      context.fillText(word, x(epoch) + 4 * scale, box.top + 13 * line * scale);
+      const place = [x(epoch) + 4 * scale, box.top + 13 * line * scale];
+      context.save(); // the curves leave room around the word
+      context.setLineDash([]);
+      context.lineWidth = 4 * scale;
+      context.strokeStyle = colour("ground");
+      context.strokeText(word, ...place);
+      context.restore();
+      context.fillText(word, ...place);
     }
     context.restore();
   }
