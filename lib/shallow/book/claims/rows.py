@@ -166,7 +166,7 @@ def read(chapter: str, folder: Path = paths.CLAIMS) -> list[Row]:
 def _load(path: Path) -> Any:
     """By libyaml, thirteen times faster than ruamel.yaml, which writes (:mod:`.update`) and minds keys given twice."""
     try:
-        return yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        return getattr(yaml, "CSafeLoader", yaml.SafeLoader)(path.read_bytes()).get_single_data()
     except yaml.YAMLError as error:
         raise LedgerError(f"{path.name}: {error}") from error
 
