@@ -92,6 +92,13 @@ def localization(rounds: int) -> dict:
     return {"networks": online_gradients.NETWORKS, "steps": [row for rows in found for row in rows]}
 
 
+def laboratories(rounds: int) -> dict:
+    """The run with which each laboratory opens: seconds."""
+    from benchmarks import laboratories
+
+    return {"runs": pools()[1].apply(laboratories.measure, (rounds, 1))}
+
+
 def scaling(rounds: int) -> dict:
     """How the cost of the main routines grows with their sizes: microseconds."""
     from benchmarks import scaling
@@ -113,6 +120,7 @@ SUITES = {
     "simplicity_bias": simplicity_bias,
     "hidden_structure": hidden_structure,
     "localization": localization,
+    "laboratories": laboratories,
     "scaling": scaling,
     "cluster": cluster,
 }
