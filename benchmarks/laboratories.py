@@ -17,6 +17,7 @@ from types import ModuleType
 import torch
 from torch.nn import functional
 
+from experiments import CHAPTERS
 from experiments.cyclic_labels.loss_curves import EPOCHS, start
 from experiments.localization import networks
 from shallow import mlp
@@ -25,19 +26,12 @@ from shallow.data import cyclic
 from shallow.data.nlgp import eigenvalues
 from shallow.stats import stream
 
-#: The parts of `book/_static/lab` that the model of each page is made of, in the order in which it takes them.
-PARTS = {
-    "cyclic_labels": ("streams",),
-    "heavy_tails": ("streams", "algebra"),
-    "simplicity_bias": ("streams", "plane"),
-    "hidden_structure": ("streams", "algebra", "perceptrons"),
-    "localization": ("streams", "algebra", "vectors"),
-}
+SHARED = ("streams", "algebra", "plane", "perceptrons", "vectors")  # scripts that a laboratory may need
 TIMED = 2000
 IN_NODE = """
 const given = JSON.parse(require('fs').readFileSync(0, 'utf-8'));
 for (const file of given.files) require(file);
-const lab = ShallowLab.models[given.chapter], model = lab.compute(...given.parts.map((part) => ShallowLab[part]()));
+const lab = ShallowLab.models[given.chapter], model = lab.compute(...lab.needs.map((part) => ShallowLab[part]()));
 const seconds = () => {
   const began = performance.now(), run = model.start(given.settings);
   while (!run.done) run.advance();
@@ -50,8 +44,8 @@ process.stdout.write(JSON.stringify(seconds()));
 
 def page(chapter: str, chosen: dict) -> float:
     """Seconds of a run by the page's scripts."""
-    files = [str(laboratories.STATIC / "lab" / f"{name}.js") for name in (*PARTS[chapter], chapter, f"{chapter}_view")]
-    given = {"files": files, "chapter": chapter, "parts": PARTS[chapter], "settings": chosen}
+    files = [str(laboratories.STATIC / "lab" / f"{name}.js") for name in (*SHARED, chapter, f"{chapter}_view")]
+    given = {"files": files, "chapter": chapter, "settings": chosen}
     done = subprocess.run(
         ["node", "-e", IN_NODE], input=json.dumps(given), capture_output=True, encoding="utf-8", check=True
     )
@@ -162,14 +156,12 @@ WAYS = {"page": page, "library": library, "PyTorch loop": loop}
 def measure(rounds: int, threads: int) -> list[dict]:
     """Seconds of the run of each laboratory's first preset by each way, one time per round, after one not counted."""
     torch.set_num_threads(threads)
-    rows = []
-    for chapter in PARTS:
-        _, label, _, chosen = importlib.import_module(f"experiments.{chapter}.laboratory").PRESETS[0]
+    rows, settings = [], {}
+    for chapter in CHAPTERS:
+        _, label, _, settings[chapter] = importlib.import_module(f"experiments.{chapter}.laboratory").PRESETS[0]
         rows += [{"chapter": chapter, "preset": label, "way": way, "times": []} for way in WAYS]
-        for row in rows[-len(WAYS) :]:
-            row["settings"] = chosen
     for number in range(rounds + 1):
         for row in rows:
-            seconds = WAYS[row["way"]](row["chapter"], row["settings"])
+            seconds = WAYS[row["way"]](row["chapter"], settings[row["chapter"]])
             row["times"] += [float(f"{seconds:.4g}")] * bool(number)
     return rows

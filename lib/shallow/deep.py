@@ -96,7 +96,7 @@ def resnet18(
 
     The third, fifth and seventh block halve the image; the classifier sees the mean over the remaining 4 x 4 pixels.
     Arguments, result and errors are those of :func:`vgg11`; images may have any size from 8 x 8.  With `width` < 8,
-    gradients in single precision crash PyTorch 2.13 on processors without AVX-512.
+    gradients in single precision can crash PyTorch 2.13 on processors without AVX-512.
 
     Cost: 3.3 GFLOP per image for a gradient; 11.2 million parameters (width 64).
     """
