@@ -9,12 +9,14 @@ endif
 
 # The cells of an experiment run in parallel threads; the linear algebra inside each keeps to one.
 export OMP_NUM_THREADS ?= 1
+# Modules are compiled once, not by each of the hundred processes of a run, whatever the caller's shell says.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 FORKED  = $(BIN)/python tools/forked.py
 VENDOR := book/_static/vendor/.installed
-PYTEST  = $(BIN)/pytest --numprocesses=2 --dist=loadfile
+PYTEST  = $(BIN)/pytest --numprocesses=2 --dist=loadgroup
 # Spelled out for both targets that run it: a recipe with a call of make inside is run by `make -n` too.
 COVERAGE = mkdir -p _build && $(PYTEST) --cov --cov-report=term:skip-covered --junitxml=_build/tests-library.xml tests/unit tests/agreement tests/theory
 

@@ -7,6 +7,7 @@ compared instead, each cell with the same reference in the same way; a page that
 import os
 from unittest import mock
 
+import pytest
 import references
 from nbval.plugin import IPyNbCell, IPyNbFile, coalesce_streams
 
@@ -54,6 +55,12 @@ class Chapter(IPyNbFile):
             ChapterCell.from_parent(self, name=cell.name, cell_num=cell.cell_num, cell=cell.cell, options=cell.options)
             for cell in cells
         ]
+
+
+def pytest_itemcollected(item):
+    """Tests of a file share its fixtures in one process; those of one page of the site need no other page."""
+    page = getattr(item, "callspec", None) and item.callspec.params.get("shown")
+    item.add_marker(pytest.mark.xdist_group(page or item.path.relative_to(item.config.rootpath).as_posix()))
 
 
 def pytest_collect_file(file_path, parent):

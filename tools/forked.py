@@ -63,7 +63,8 @@ def preload(running: subprocess.Popen) -> None:
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as in a kernel
     os.environ["JPY_PARENT_PID"] = str(os.getpid())  # whose end a kernel does not survive
     library = Path(__file__).parents[1] / "lib"
-    modules = ["ipykernel.kernelapp", "matplotlib.pyplot", "numba", "scipy.stats", "torch", "xarray", "h5netcdf"]
+    modules = ["ipykernel.kernelapp", "ipykernel.debugger", "matplotlib.pyplot", "numba", "scipy.stats", "torch"]
+    modules += ["xarray", "h5netcdf"]
     for module in sorted((library / "shallow").rglob("[!_]*.py")):
         if "ipywidgets" not in module.read_text(encoding="utf-8"):  # which must find a kernel
             modules.append(".".join(module.relative_to(library).with_suffix("").parts))
@@ -71,6 +72,7 @@ def preload(running: subprocess.Popen) -> None:
     for name in modules:
         if running.poll() is None:
             importlib.import_module(name)
+    importlib.import_module("numba.core.registry").cpu_target.target_context.refresh()  # loads what it compiles with
 
 
 def serve(client: socket.socket) -> None:

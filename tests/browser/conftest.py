@@ -10,7 +10,7 @@ import re
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
@@ -33,7 +33,8 @@ EXPECTED = ("'THEBE_JS_URL' has already been declared", "invalid theme mode")
 def pytest_runtest_makereport(item, call):
     """Leave a picture of the page that a failing test had open."""
     report = yield
-    shown = getattr(item, "funcargs", {}).get("page")
+    given = getattr(item, "funcargs", {})
+    shown = given.get("page") or getattr(given.get("shown"), "page", None)
     if report.when == "call" and report.failed and isinstance(shown, Page) and not shown.is_closed():
         with suppress(Error):  # the page may be what is broken
             shown.screenshot(path=FAILED / (re.sub(r"[^\w.-]+", "_", item.nodeid) + ".png"))
@@ -93,15 +94,9 @@ def browser(available) -> Iterator[Browser]:
         chromium.close()
 
 
-@pytest.fixture
-def log() -> Log:
-    """What the page of this test did; `page` fills it."""
-    return Log()
-
-
-@pytest.fixture
-def page(browser: Browser, site: str, log: Log) -> Iterator[Page]:
-    """An empty page, 1280 x 900, that can open only the site: `page.goto(f"{site}/book/index.html")`."""
+@contextmanager
+def opened(browser: Browser, log: Log) -> Iterator[Page]:
+    """An empty page, 1280 x 900, that can open only the site; what it does besides is noted in `log`."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
 
     def local(address: str) -> bool:
@@ -124,10 +119,23 @@ def page(browser: Browser, site: str, log: Log) -> Iterator[Page]:
             log.failed.append(request.url)
 
     context.route(lambda url: urlsplit(url).scheme in ("http", "https"), guard)
-    opened = context.new_page()
-    opened.on("console", lambda message: note(message.text) if message.type == "error" else None)
-    opened.on("pageerror", lambda error: note(str(error)))
-    opened.on("requestfailed", unanswered)
-    opened.on("response", lambda answer: log.failed.append(answer.url) if answer.status >= 400 else None)
-    yield opened
+    page = context.new_page()
+    page.on("console", lambda message: note(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: note(str(error)))
+    page.on("requestfailed", unanswered)
+    page.on("response", lambda answer: log.failed.append(answer.url) if answer.status >= 400 else None)
+    yield page
     context.close()
+
+
+@pytest.fixture
+def log() -> Log:
+    """What the page of this test did; `page` fills it."""
+    return Log()
+
+
+@pytest.fixture
+def page(browser: Browser, site: str, log: Log) -> Iterator[Page]:
+    """An empty page that can open only the site: `page.goto(f"{site}/book/index.html")`."""
+    with opened(browser, log) as empty:
+        yield empty

@@ -1,18 +1,44 @@
-"""Every page works in a browser with no network: no outside request, no error, mathematics, search, downloads."""
+"""Every page works in a browser with no network: no outside request, no error, mathematics, downloads, for everybody.
 
+Each page is opened once, on a desk; its last test looks at it on a phone.
+"""
+
+import json
 import re
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import jupytext
 import nbformat
 import pytest
 import references
-from playwright.sync_api import Page, expect
+import vendor
+from browser.conftest import SITE, Log, opened
+from playwright.sync_api import Browser, Page, expect
 
 from shallow.book import claims
 
-PAGES = references.pages()
+NPM = references.ROOT / "_build" / "npm"
 PHONE = {"width": 390, "height": 844}
+HEAVIEST = 3e6  # bytes
+# What axe calls these is a hindrance for somebody: nothing of it may be on a page.
+SERIOUS = ("serious", "critical")
+# The theme's own doing, on every page alike: (rule, part of the faulty element).
+OF_THE_THEME = (
+    ("label-content-name-mismatch", "search-button__button"),
+    ("label-content-name-mismatch", "theme-switch-button"),
+    ("label-content-name-mismatch", "Toggle hidden content"),
+    ("aria-required-children", "citation-list"),
+)
 
+# What the browser has fetched for this page alone: itself and its pictures, not the scripts and fonts of all pages.
+FETCHED = """() => performance.getEntries()
+  .filter(e => e.entryType === "navigation" || (e.initiatorType === "img" && e.name.includes("/_images/")))
+  .reduce((sum, e) => sum + e.decodedBodySize, 0)"""
+# Words of the text, without code, in which a dollar sign would be mathematics that nobody has set.
+TEXT = """() => { const text = document.querySelector("article").cloneNode(true);
+  text.querySelectorAll("pre, code, script, mjx-container").forEach(one => one.remove()); return text.textContent; }"""
 # The outermost elements that reach beyond the right edge of the window.
 TOO_WIDE = """() => {
   const wide = element => element.getBoundingClientRect().right > innerWidth + 1;
@@ -28,90 +54,131 @@ CLIPPED = """() => [...document.querySelectorAll("article div.math")].filter(blo
 }).map(block => block.id || block.innerText.slice(0, 80))"""
 
 
-def source(name: str) -> str:
-    """The Markdown of a page."""
-    return (references.ROOT / f"{name}.md").read_text(encoding="utf-8")
+@dataclass
+class Shown:
+    """A page of the site in its window, and what it did while it was loaded."""
+
+    name: str
+    page: Page
+    log: Log
+
+    @property
+    def source(self) -> str:
+        """The Markdown of the page."""
+        return (references.ROOT / f"{self.name}.md").read_text(encoding="utf-8")
+
+    def has_mathematics(self) -> bool:
+        """Whether the prose, code and literal text aside, contains a formula between dollars."""
+        prose = re.sub(r"^```\{code-cell\}.*?^```|`[^`\n]+`", "", self.source, flags=re.MULTILINE | re.DOTALL)
+        return re.search(r"\$[^$\s][^$]*\$", prose) is not None
 
 
-def has_mathematics(name: str) -> bool:
-    """Whether a page's prose, code and literal text aside, contains a formula between dollars."""
-    prose = re.sub(r"^```\{code-cell\}.*?^```|`[^`\n]+`", "", source(name), flags=re.MULTILINE | re.DOTALL)
-    return re.search(r"\$[^$\s][^$]*\$", prose) is not None
+@pytest.fixture(scope="module", params=references.pages())
+def shown(request, browser: Browser, site: str) -> Iterator[Shown]:
+    """Each page, opened, its formulas set."""
+    with opened(browser, log := Log()) as page:
+        page.goto(f"{site}/{request.param}.html", wait_until="networkidle")
+        if page.locator("script[src*=mathjax]").count():
+            page.wait_for_function("() => window.MathJax?.startup?.promise?.then(() => true)", timeout=60_000)
+        yield Shown(request.param, page, log)
 
 
-every_page = pytest.mark.parametrize("name", PAGES)
-every_page_with_mathematics = pytest.mark.parametrize("name", list(filter(has_mathematics, PAGES)))
+@pytest.fixture(scope="session")
+def axe(available) -> str:
+    """The source of axe-core in the version that `package.json` pins, fetched once into _build/npm."""
+    wanted = json.loads((references.ROOT / "package.json").read_text(encoding="utf-8"))["testing"]["axe-core"]
+    source = NPM / f"axe-{wanted['version']}.js"
+    if not source.exists():
+        NPM.mkdir(parents=True, exist_ok=True)
+        archive = vendor.fetch("axe-core", wanted["version"], wanted["integrity"], NPM)
+        with tarfile.open(archive) as tar:
+            source.write_bytes(tar.extractfile("package/axe.min.js").read())
+        archive.unlink()
+    return source.read_text(encoding="utf-8")
 
 
-@every_page
-def test_page_needs_nothing_from_outside(page, site, log, name):
-    page.goto(f"{site}/{name}.html", wait_until="networkidle")
-    expect(page.locator("article h1").first).to_be_visible()
-    assert log.clean(), log
+def test_page_needs_nothing_from_outside(shown):
+    expect(shown.page.locator("article h1").first).to_be_visible()
+    assert shown.log.clean(), shown.log
 
 
-def typeset(page: Page) -> None:
-    """Wait until MathJax, which loads after the page, has set all formulas."""
-    page.wait_for_function("Boolean(window.MathJax?.startup?.promise)", timeout=60_000)
-    page.evaluate("MathJax.startup.promise")
+def test_page_is_light(shown):
+    fetched = shown.page.evaluate(FETCHED)
+    assert (SITE / f"{shown.name}.html").stat().st_size <= fetched <= HEAVIEST
 
 
-@every_page_with_mathematics
-def test_mathematics_is_typeset_and_fits_its_column(page, site, name):
-    page.goto(f"{site}/{name}.html")
-    formulas = page.locator("article mjx-container")
-    formulas.first.wait_for(state="attached", timeout=60_000)
-    typeset(page)
-    assert page.locator("article .math").count() <= formulas.count()
-    assert page.locator("article mjx-merror").count() == 0
-    # The fonts are those of the site: a visible formula has width.
-    assert formulas.first.bounding_box()["width"] > 2
-    page.evaluate("document.querySelectorAll('article details').forEach(fold => { fold.open = true; })")
-    page.wait_for_timeout(500)
-    assert page.evaluate(CLIPPED) == []
-
-
-@pytest.mark.parametrize(("chapter", "term"), [("cyclic_labels", "bump"), ("localization", "Gabor")])
-def test_search_finds_the_subject_of_a_chapter(page, site, log, chapter, term):
-    """From the field of another page to the chapter, which shows where the term is."""
-    name = f"book/{claims.documents()[chapter].paper}"
-    page.goto(f"{site}/{PAGES[0]}.html")
-    page.keyboard.press("Control+k")
-    page.locator("input[type=search]:focus").fill(term)
-    page.keyboard.press("Enter")
-    summary = page.locator("#search-results p.search-summary, #search-results > p").first
-    expect(summary).to_have_text(re.compile(r"Search finished"), timeout=30_000)
-    assert 0 < page.locator("#search-results ul.search > li > a").count() < len(PAGES)
-    # By keyboard: excerpts arrive late and push the links down, under a mouse that is about to click.
-    page.locator(f"#search-results ul.search a[href*='{name}.html']").first.press("Enter")
-    page.wait_for_url(f"{site}/{name}.html*", timeout=30_000)
-    expect(page.locator("article h1").first).to_be_visible()
-    assert term.lower() in page.locator("article").inner_text().lower()
-    assert log.clean(), log
-
-
-@every_page
-def test_page_can_be_downloaded(page, site, name):
-    page.goto(f"{site}/{name}.html")
-    stem = name.rpartition("/")[2]
-    links = page.locator("a.btn-download-source-button, a[href*='_sources/']")
+def test_page_can_be_downloaded(shown, site):
+    stem = shown.name.rpartition("/")[2]
+    links = shown.page.locator("a.btn-download-source-button, a[href*='_sources/']")
     addresses = {link.get_attribute("href") for link in links.all()}
-    text = page.request.get(f"{site}/_sources/{name}.md").text()
+    text = shown.page.request.get(f"{site}/_sources/{shown.name}.md").text()
     assert any(address.endswith(f"{stem}.md") for address in addresses)
-    assert text == source(name)
-    if references.is_notebook(references.ROOT / f"{name}.md"):
+    assert text == shown.source
+    if references.is_notebook(references.ROOT / f"{shown.name}.md"):
         assert any(address.endswith(f"{stem}.ipynb") for address in addresses)
-        notebook = nbformat.reads(page.request.get(f"{site}/_sources/{name}.ipynb").text(), as_version=4)
+        notebook = nbformat.reads(shown.page.request.get(f"{site}/_sources/{shown.name}.ipynb").text(), as_version=4)
         nbformat.validate(notebook)
         expected = jupytext.reads(text, fmt="md:myst")
         first, *cells = [cell.source for cell in notebook.cells]
         assert "git clone" in first and cells == [cell.source for cell in expected.cells]
 
 
-@every_page
-def test_page_fits_a_phone(page, site, name):
-    page.set_viewport_size(PHONE)
-    page.goto(f"{site}/{name}.html", wait_until="networkidle")
-    if has_mathematics(name):
-        typeset(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], page.evaluate(TOO_WIDE)
+def hindrances(page: Page, axe: str) -> list[tuple[str, str]]:
+    """What axe finds serious on a page: rule and element."""
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert found["passes"]
+    return [
+        (fault["id"], node["html"][:160])
+        for fault in found["violations"]
+        if fault["impact"] in SERIOUS
+        for node in fault["nodes"]
+        if not any(fault["id"] == rule and part in node["html"] for rule, part in OF_THE_THEME)
+    ]
+
+
+def test_axe_finds_nothing_serious(shown, axe):
+    assert hindrances(shown.page, axe) == []
+
+
+def test_axe_finds_nothing_serious_on_a_claim_s_page(page, site, axe):
+    page.goto(f"{site}/book/claims/CL-14.html")
+    assert hindrances(page, axe) == []
+
+
+def test_mathematics_is_typeset_and_fits_its_column(shown):
+    formulas = shown.page.locator("article mjx-container")
+    if shown.has_mathematics():  # the fonts are those of the site: a visible formula has width
+        assert formulas.first.bounding_box()["width"] > 2
+    assert shown.page.locator("mjx-merror, article .math:not(:has(mjx-container))").count() == 0
+    assert "$" not in shown.page.evaluate(TEXT)
+    shown.page.evaluate("document.querySelectorAll('article details').forEach(fold => { fold.open = true; })")
+    shown.page.wait_for_timeout(300)
+    assert shown.page.evaluate(CLIPPED) == []
+
+
+def test_page_fits_a_phone(shown):
+    """With everything unfolded."""
+    shown.page.set_viewport_size(PHONE)
+    shown.page.wait_for_timeout(300)
+    width = shown.page.evaluate("document.documentElement.scrollWidth")
+    assert width <= PHONE["width"], shown.page.evaluate(TOO_WIDE)
+
+
+@pytest.mark.parametrize(("chapter", "term"), [("cyclic_labels", "bump"), ("localization", "Gabor")])
+def test_search_finds_the_subject_of_a_chapter(page, site, log, chapter, term):
+    """From the field of another page to the chapter, which shows where the term is."""
+    name = f"book/{claims.documents()[chapter].paper}"
+    page.goto(f"{site}/{references.pages()[0]}.html")
+    page.keyboard.press("Control+k")
+    page.locator("input[type=search]:focus").fill(term)
+    page.keyboard.press("Enter")
+    summary = page.locator("#search-results p.search-summary, #search-results > p").first
+    expect(summary).to_have_text(re.compile(r"Search finished"), timeout=30_000)
+    assert 0 < page.locator("#search-results ul.search > li > a").count() < len(references.pages())
+    # By keyboard: excerpts arrive late and push the links down, under a mouse that is about to click.
+    page.locator(f"#search-results ul.search a[href*='{name}.html']").first.press("Enter")
+    page.wait_for_url(f"{site}/{name}.html*", timeout=30_000)
+    expect(page.locator("article h1").first).to_be_visible()
+    assert term.lower() in page.locator("article").inner_text().lower()
+    assert log.clean(), log
