@@ -16,7 +16,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 FORKED  = $(BIN)/python tools/forked.py
 VENDOR := book/_static/vendor/.installed
-PYTEST  = $(BIN)/pytest --numprocesses=2 --dist=loadgroup
+PYTEST  = $(BIN)/pytest --numprocesses=2 --dist=loadfile
 # Spelled out for both targets that run it: a recipe with a call of make inside is run by `make -n` too.
 COVERAGE = mkdir -p _build && $(PYTEST) --cov --cov-report=term:skip-covered --junitxml=_build/tests-library.xml tests/unit tests/agreement tests/theory
 

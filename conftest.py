@@ -7,9 +7,9 @@ compared instead, each cell with the same reference in the same way; a page that
 import os
 from unittest import mock
 
-import pytest
 import references
 from nbval.plugin import IPyNbCell, IPyNbFile, coalesce_streams
+from xdist.scheduler import LoadFileScheduling
 
 os.environ["SHALLOW_STRICT"] = "1"  # for the kernels of chapters too
 
@@ -57,10 +57,17 @@ class Chapter(IPyNbFile):
         ]
 
 
-def pytest_itemcollected(item):
+class Scheduling(LoadFileScheduling):
     """Tests of a file share its fixtures in one process; those of one page of the site need no other page."""
-    page = getattr(item, "callspec", None) and item.callspec.params.get("shown")
-    item.add_marker(pytest.mark.xdist_group(page or item.path.relative_to(item.config.rootpath).as_posix()))
+
+    def _split_scope(self, nodeid):
+        file, _, test = nodeid.partition("::")
+        return test.partition("[")[2] if file.endswith("browser/test_pages.py") and "[" in test else file
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """The order in which processes get tests."""
+    return Scheduling(config, log)
 
 
 def pytest_collect_file(file_path, parent):
