@@ -17,8 +17,7 @@ BIN    := $(VENV)/bin
 FORKED  = $(BIN)/python tools/forked.py
 VENDOR := book/_static/vendor/.installed
 PYTEST  = $(BIN)/pytest --numprocesses=2 --dist=loadfile
-# Spelled out for both targets that run it: a recipe with a call of make inside is run by `make -n` too.
-COVERAGE = mkdir -p _build && $(PYTEST) --cov --cov-report=term:skip-covered --junitxml=_build/tests-library.xml tests/unit tests/agreement tests/theory
+LIBRARY = --junitxml=_build/tests-library.xml tests/unit tests/agreement tests/theory
 
 # A Python that runs: pyenv has names for versions that do not.  In another environment: make VENV=PREFIX PREFIX/.book
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
@@ -84,12 +83,13 @@ test: $(VENV)/.test $(VENV)/.lab  ## run all tests, every chapter included, if a
 	if [ -z "$(FORCE)" ] && [ "$$key" = "$$(cat _build/tested 2>/dev/null || true)" ]; then \
 	  echo "Nothing has changed since the green run of $$(date -r _build/tested '+%F %H:%M'); make test FORCE=1 repeats it."; \
 	else mkdir -p _build; rm -f _build/tested; failed=0; \
-	  $(COVERAGE) || failed=1; \
+	  $(PYTEST) $(LIBRARY) || failed=1; \
 	  $(FORKED) $(PYTEST) --junitxml=_build/tests-book.xml tests/book tests/browser tests/interactive book || failed=1; \
 	  [ $$failed = 0 ] && echo $$key > _build/tested; fi
 
 coverage: $(VENV)/.test  ## the unit, agreement and theory tests alone, and which lines of lib/ they run
-	@$(COVERAGE)
+	@mkdir -p _build
+	@$(PYTEST) --cov --cov-report=term:skip-covered $(LIBRARY)
 
 times: $(VENV)/.book  ## where the time of the last build and of the last test run went
 	@$(BIN)/python tools/times.py _build
