@@ -35,6 +35,7 @@ def main(command: list[str]) -> int:
         specification = Path(folder, "kernels", "python3", "kernel.json")
         specification.parent.mkdir(parents=True)
         client = [sys.executable, "-I", "-S", os.path.abspath(__file__), "--kernel", "-f", "{connection_file}"]
+        client.append("--log-level=ERROR")  # every kernel would warn that what it says to this machine is not encrypted
         specification.write_text(
             json.dumps({"argv": client, "display_name": "Python 3 (ipykernel)", "language": "python"})
         )
@@ -60,11 +61,12 @@ def main(command: list[str]) -> int:
 def preload(running: subprocess.Popen) -> None:
     """Import what pages import while a command runs; no thread is started, so that fork is safe."""
     sys.path.pop(0)  # the folder of this file
+    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # or the debugger of kernels prints four lines of warning
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as in a kernel
     os.environ["JPY_PARENT_PID"] = str(os.getpid())  # whose end a kernel does not survive
     library = Path(__file__).parents[1] / "lib"
     modules = ["ipykernel.kernelapp", "ipykernel.debugger", "matplotlib.pyplot", "numba", "scipy.stats", "torch"]
-    modules += ["xarray", "h5netcdf"]
+    modules += ["xarray", "netCDF4", "h5netcdf"]
     for module in sorted((library / "shallow").rglob("[!_]*.py")):
         if "ipywidgets" not in module.read_text(encoding="utf-8"):  # which must find a kernel
             modules.append(".".join(module.relative_to(library).with_suffix("").parts))

@@ -23,6 +23,7 @@ SITE = references.ROOT / "_build" / "html"
 FAILED = references.ROOT / "_build" / "failed"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 LOCAL = "127.0.0.1"
+DESK = {"width": 1280, "height": 900}
 # No sandbox: containers run as root and grant none.  Every name but our own is made unresolvable.
 OPTIONS = ["--no-sandbox", "--disable-dev-shm-usage", f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {LOCAL}"]
 # Two messages of the theme and its extension, on every page and harmless.
@@ -96,8 +97,8 @@ def browser(available) -> Iterator[Browser]:
 
 @contextmanager
 def opened(browser: Browser, log: Log) -> Iterator[Page]:
-    """An empty page, 1280 x 900, that can open only the site; what it does besides is noted in `log`."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    """An empty page on a desk that can open only the site; what it does besides is noted in `log`."""
+    context = browser.new_context(viewport=DESK, accept_downloads=True)
 
     def local(address: str) -> bool:
         return urlsplit(address).hostname == LOCAL

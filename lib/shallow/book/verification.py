@@ -17,7 +17,6 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from shallow import stats
 from shallow.book import fingerprint, recording, records, sweep
 from shallow.book.records import RecordError
 
@@ -132,6 +131,8 @@ def draw(name: str, *, day: date | None = None, limit: float = np.inf, without: 
         limit: of the expected seconds of a cell; the cheapest counts as within it.
         without: cells to leave out; None is returned when there is no other.
     """
+    from shallow import stats  # takes as long to import as the rest of this module: only where a cell is drawn
+
     seconds, done = records.expected_seconds(name), {*redone_cells(name), *without}
     quarter = _quarters(seconds)
     redone = [np.mean([i in done for i in np.flatnonzero(quarter == q)] or [1.0]) for q in range(QUARTERS)]
