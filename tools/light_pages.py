@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 from multiprocessing import Pool
+from multiprocessing.pool import AsyncResult
 from pathlib import Path
 
 from PIL import Image
@@ -40,24 +41,40 @@ def quantise(file: Path) -> bool:
     return True
 
 
-def _light(file: Path, done: Path) -> None:
-    """Quantise a picture whose name is its content's, or take it from the folder of those that are done."""
-    if (done / file.name).exists():
-        shutil.copyfile(done / file.name, file)
-    else:
-        quantise(file)
-        shutil.copyfile(file, done / file.name)
+def _quantised(done: Path, picture: Path) -> None:
+    """Put a picture, whose name is its content's, into the folder of those that are quantised, if it is not there."""
+    if not (done / picture.name).exists():
+        part = done / f"{picture.stem}.part.png"
+        shutil.copyfile(picture, part)
+        quantise(part)
+        part.replace(done / picture.name)
 
 
-def _finish(written: set[str], app, problem) -> None:
+def _begin(app, env) -> None:
+    """All pages are read: pictures of cells are quantised while Sphinx, which keeps one core busy, writes."""
+    if app.builder.format == "html":
+        done = Path(app.doctreedir) / "light"
+        done.mkdir(exist_ok=True)
+        pictures = [Path(app.srcdir, file) for file in env.images if len(Path(file).stem) == 64]  # a hash
+        pool = Pool(max(1, os.cpu_count() - 1))
+        running = pool.map_async(functools.partial(_quantised, done), pictures)
+        app.connect("build-finished", functools.partial(_exchange, done, pool, running), priority=900)
+
+
+def _exchange(done: Path, pool: Pool, running: AsyncResult, app, problem) -> None:
+    with pool:
+        if problem is None:
+            running.get()
+            for small in done.glob("*.png"):
+                if (shown := Path(app.outdir, "_images", small.name)).exists():
+                    shutil.copyfile(small, shown)
+
+
+def _lighten(written: set[str], app, problem) -> None:
     if problem is None and app.builder.format == "html":
         for name in sorted(written):
             page = Path(app.builder.get_outfilename(name))
             page.write_text(lighter(page.read_text(encoding="utf-8")), encoding="utf-8")
-        done = Path(app.doctreedir) / "light"
-        done.mkdir(exist_ok=True)
-        with Pool() as pool:  # names of 64 digits are hashes
-            pool.map(functools.partial(_light, done=done), (Path(app.outdir) / "_images").glob("?" * 64 + ".png"))
 
 
 def setup(app) -> dict:
@@ -65,6 +82,7 @@ def setup(app) -> dict:
     os.environ.setdefault("SHALLOW_STRICT", "1")
     written: set[str] = set()
     app.connect("html-page-context", lambda app, name, template, context, doctree: written.add(name))
+    app.connect("env-updated", _begin)
     # Names have marks until sphinx_codeautolink, which goes by them, has made its links.
-    app.connect("build-finished", functools.partial(_finish, written), priority=900)
+    app.connect("build-finished", functools.partial(_lighten, written), priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -246,7 +246,7 @@ globalThis.ShallowLab ??= { models: {} };
     status.setAttribute("aria-live", "polite");
     const code = element("code"), rows = element("tbody"), head = element("tr"), top = element("thead", {}, head);
     const tables = element("details", { className: "lab-table" },
-      element("summary", { textContent: "The curves as a table" }), element("table", {}, top, rows));
+      element("summary", { textContent: "The curves as a table" }), element("table", { tabIndex: 0 }, top, rows));
     const python = element("details", { className: "lab-python" },
       element("summary", { textContent: "Show as Python" }), element("pre", { tabIndex: 0 }, code));
     const plots = element("div", { className: "lab-plots" });
