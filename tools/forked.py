@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 ADDRESS = "SHALLOW_KERNELS"  # of the waiting process, in the environment of the command
@@ -112,7 +113,8 @@ def kernel(arguments: list[str]) -> None:
         signal.signal(signal.SIGINT, lambda *_: server.send(INTERRUPT))
         request = json.dumps([arguments, os.getcwd(), dict(os.environ)]).encode()
         socket.send_fds(server, [request], [0, 1, 2])
-        server.recv(1)
+        with suppress(ConnectionResetError):  # the fork has ended with an interrupt unread
+            server.recv(1)
 
 
 if __name__ == "__main__":
