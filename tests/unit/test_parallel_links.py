@@ -1,0 +1,43 @@
+"""Pages are linked in processes of their own, and what they warn of is heard."""
+
+import logging as plain
+from unittest import mock
+
+import parallel_links
+import pytest
+from sphinx.util import logging
+from sphinx_codeautolink import extension
+
+
+def test_every_page_is_linked_and_its_warnings_arrive(tmp_path, caplog):
+    def page(name: str) -> None:
+        (tmp_path / name).touch()
+        logging.getLogger("links").warning("no place for %s", name)
+
+    names = [f"page {i}" for i in range(5)]
+    with caplog.at_level(plain.WARNING), mock.patch.object(plain.getLogger("sphinx"), "propagate", True):
+        parallel_links.in_parallel([lambda name=name: page(name) for name in names])
+    assert sorted(file.name for file in tmp_path.iterdir()) == names
+    assert sorted(caplog.messages) == [f"no place for {name}" for name in names]
+
+
+def test_an_error_in_a_page_is_one_of_the_build():
+    def broken() -> None:
+        raise LookupError("no such page")
+
+    with pytest.raises(Exception, match="no such page"):
+        parallel_links.in_parallel([broken, broken])
+
+
+def test_the_extension_of_sphinx_hands_its_pages_over(monkeypatch):
+    done, events = mock.Mock(), {}
+    monkeypatch.setattr(extension, "link_html", done)
+    monkeypatch.setattr(parallel_links, "ParallelTasks", parallel_links.SerialTasks)
+    app = mock.Mock()
+    app.connect = lambda event, call, priority: events.update({event: (call, priority)})
+    parallel_links.setup(app)
+    extension.link_html("book/index", builder_name="html")
+    call, priority = events["build-finished"]
+    assert priority > 500 and not done.called
+    call(app, None)
+    done.assert_called_once_with("book/index", builder_name="html")
