@@ -75,14 +75,21 @@ book: $(VENV)/.book $(VENDOR)  ## execute the chapters and render _build/html
 	@key=$$($(BIN)/python tools/fingerprint.py $(SOURCES)); \
 	if [ "$$key" != "$$(cat _build/executed 2>/dev/null || true)" ]; then \
 	  rm -rf _build/.doctrees; mkdir -p _build; echo $$key > _build/executed; fi
-	@$(FORKED) $(BIN)/python tools/execute.py _build/.jupyter_cache $$(grep -ls "^kernelspec:" book/*.md book/*/*.md)
-	@$(BIN)/jupyter-book build . -W --keep-going || { rm -rf _build/.doctrees; exit 1; }
+	@tree=$$($(BIN)/python tools/fingerprint.py .); whole=; \
+	if [ ! -d _build/.jupyter_cache ] || [ "$$tree" = "$$(cat _build/whole 2>/dev/null || echo none)" ]; then whole=1; fi; \
+	mkdir -p _build; rm -f _build/whole; \
+	$(FORKED) $(BIN)/python tools/execute.py _build/.jupyter_cache $$(grep -ls "^kernelspec:" book/*.md book/*/*.md); \
+	$(BIN)/jupyter-book build . -W --keep-going || { rm -rf _build/.doctrees; exit 1; }; \
+	[ -z "$$whole" ] || echo $$tree > _build/whole
 
+# Pages that have all run in one build of this very tree, named in _build/whole, do not run again, unless FORCE=1 says so.
 test: $(VENV)/.test $(VENV)/.lab  ## run all tests, every chapter included, if anything has changed since they were last green
 	@key=$$($(BIN)/python tools/fingerprint.py . _build/html)-$(shell command -v chromium google-chrome | head -1); \
 	if [ -z "$(FORCE)" ] && [ "$$key" = "$$(cat _build/tested 2>/dev/null || true)" ]; then \
 	  echo "Nothing has changed since the green run of $$(date -r _build/tested '+%F %H:%M'); make test FORCE=1 repeats it."; \
 	else mkdir -p _build; rm -f _build/tested; failed=0; \
+	  if [ -z "$(FORCE)" ] && [ "$$($(BIN)/python tools/fingerprint.py .)" = "$$(cat _build/whole 2>/dev/null || echo none)" ]; then \
+	    export SHALLOW_EXECUTED="$$PWD/_build/.jupyter_cache"; fi; \
 	  $(PYTEST) $(LIBRARY) || failed=1; \
 	  $(FORKED) $(PYTEST) --junitxml=_build/tests-book.xml tests/book tests/browser tests/interactive book || failed=1; \
 	  [ $$failed = 0 ] && echo $$key > _build/tested; fi
@@ -134,7 +141,7 @@ lock: $(VENV)/.torch  ## pin what pyproject.toml asks for in requirements.lock; 
 	@mv requirements.new requirements.lock
 
 clean-book:
-	@rm -rf _build/html _build/.doctrees _build/.jupyter_cache _build/executed
+	@rm -rf _build/html _build/.doctrees _build/.jupyter_cache _build/executed _build/whole
 
 clean:  ## remove everything that was built (the environment stays: rm -rf .venv)
 	@rm -rf _build book/_static/vendor .pytest_cache .ruff_cache .hypothesis

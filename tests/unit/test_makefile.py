@@ -71,6 +71,11 @@ def folder(tmp_path) -> Folder:
     return Folder(path)
 
 
+def suites(folder: Folder) -> list[list[str]]:
+    """The calls of pytest."""
+    return [call for call in folder.calls() if any(word.endswith("pytest") for word in call[:3])]
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target_works_in_a_folder_of_any_name(folder, target):
     done = folder.make(target)
@@ -133,15 +138,45 @@ def test_a_call_that_is_to_run_nothing_runs_and_stamps_nothing(folder, flag):
 
 def test_a_green_run_is_not_repeated(folder):
     assert folder.make("test").returncode == 0
-    count = len(folder.calls())
-    assert "Nothing has changed" in folder.make("test").stdout and len(folder.calls()) == count + 1
+    count = len(suites(folder))
+    assert "Nothing has changed" in folder.make("test").stdout and len(suites(folder)) == count == 2
     folder.make("test", "FORCE=1")
-    assert len(folder.calls()) == 2 * count + 1
+    assert len(suites(folder)) == 4
 
 
 @pytest.mark.parametrize("failing", ["tests/unit", "tests/book"])
 def test_a_failing_run_is_no_green_one_and_ends_with_the_last_suite(folder, failing):
     assert folder.make("test", failing=failing).returncode != 0
     assert not (folder.path / "_build" / "tested").exists()
-    suites = [call for call in folder.calls() if any(word.endswith("pytest") for word in call[:3])]
-    assert [("tests/unit" in call, "tests/book" in call) for call in suites] == [(True, False), (False, True)]
+    assert [("tests/unit" in call, "tests/book" in call) for call in suites(folder)] == [(True, False), (False, True)]
+
+
+def test_pages_that_have_all_run_in_one_build_of_this_tree_do_not_run_again(folder):
+    """After any other build, and with FORCE=1, they run in the tests."""
+    planted(folder.path / ".venv/bin/pytest", '#!/bin/bash\necho "given $SHALLOW_EXECUTED" >> "$CALLS"\n')
+    planted(folder.path / ".venv/bin/python", '#!/bin/bash\n[[ "$1" != *fingerprint.py ]] || cat tree\n')
+    cache = folder.path / "_build/.jupyter_cache"
+
+    def pages_run(force: str = "") -> bool:
+        folder.log.write_text("", encoding="utf-8")
+        (folder.path / "_build/tested").unlink(missing_ok=True)
+        assert folder.make("test", f"FORCE={force}").returncode == 0
+        given = {line for line in folder.log.read_text(encoding="utf-8").splitlines() if "given" in line}
+        assert len(given) == 1
+        return given == {"given "}
+
+    (folder.path / "tree").write_text("first", encoding="utf-8")
+    assert pages_run()
+    folder.make("book")
+    cache.mkdir()
+    assert not pages_run() and pages_run("1")
+    folder.make("book")
+    assert not pages_run()
+    (folder.path / "tree").write_text("second", encoding="utf-8")
+    assert pages_run()
+    folder.make("book")
+    (folder.path / "tree").write_text("first", encoding="utf-8")
+    assert pages_run()
+    shutil.rmtree(cache)
+    folder.make("book")
+    assert not pages_run()
