@@ -84,12 +84,22 @@ def _hidden_imports(app, doctree) -> None:
         doctree.insert(0, PrefaceMarker(content=imports(Path(doctree["source"])), level="file"))
 
 
+class _AnySource:
+    """A folder of sources that has any file: codeautolink knows a page from earlier builds only if it ends in .rst."""
+
+    def __truediv__(self, name: str) -> Path:
+        return Path(__file__)
+
+
 def _relink(app) -> None:
     """Link the code of every page that is written; codeautolink forgets those whose own source is as it was.
 
-    A page is also written anew when the title of one of its sections has changed.
+    A page is also written anew when the title of one of its sections has changed, or a section.
     """
     links = next(one.handler.__self__ for one in app.events.listeners["build-finished"] if _of_codeautolink(one))
+    if links.cache:
+        links.cache.src_dir = _AnySource()
+        links.cache.read()
 
     def written(app, page, template, context, doctree) -> None:
         if doctree is not None:

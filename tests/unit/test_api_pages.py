@@ -73,7 +73,7 @@ def test_a_signature_of_several_lines_is_no_list():
 def built(folder: Path) -> str:
     """The HTML of the first of two pages, of which the second documents a function that the first calls."""
     folders = dict(srcdir=folder, outdir=folder / "html", doctreedir=folder / "doctrees", confdir=None)
-    settings = {"extensions": ["sphinx_codeautolink", "api_pages"], "default_role": "literal"}
+    settings = {"extensions": ["myst_parser", "sphinx_codeautolink", "api_pages"], "default_role": "literal"}
     with docutils_namespace():
         Sphinx(**folders, buildername="html", confoverrides=settings, status=None, warningiserror=True).build()
     return (folder / "html" / "index.html").read_text(encoding="utf-8")
@@ -81,19 +81,18 @@ def built(folder: Path) -> str:
 
 def test_code_stays_linked_when_only_another_page_has_changed(tmp_path):
     index = """\
-        First
-        =====
-
-        .. toctree:: second
-
-        .. code:: python
-
-           import json
-           json.dumps(1)
+        # First
+        ```{toctree}
+        second
+        ```
+        ```{code} python
+        import json
+        json.dumps(1)
+        ```
         """
-    second = "{title}\n======\n\n.. py:function:: json.dumps(x)\n"
-    (tmp_path / "index.rst").write_text(textwrap.dedent(index), encoding="utf-8")
+    second = "# {title}\n```{{py:function}} json.dumps(x)\n```\n"
+    (tmp_path / "index.md").write_text(textwrap.dedent(index), encoding="utf-8")
     for title in ("Second", "Other"):
-        (tmp_path / "second.rst").write_text(second.format(title=title), encoding="utf-8")
+        (tmp_path / "second.md").write_text(second.format(title=title), encoding="utf-8")
         page = built(tmp_path)
-        assert title in page and 'href="second.html#json.dumps"' in page
+        assert title in page and page.count('class="sphinx-codeautolink-a"') == 1
