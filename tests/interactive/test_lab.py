@@ -40,7 +40,7 @@ def test_page_opens_as_a_notebook(lab, page, path):
     open_notebook(page, lab, path)
     cells = jupytext.read(path).cells
     expect(page.locator("#jp-main-statusbar")).to_contain_text(f"Cell 1/{len(cells)}")
-    title = re.search(r"^# (.+)$", cells[0].source, re.MULTILINE)[1]
+    title = re.search(r"^# (.+)$", cells[0].source, re.MULTILINE)[1].replace("'", "’")  # as MyST sets it
     expect(page.locator(".jp-NotebookPanel h1").first).to_have_text(title)
     assert lab.kernels() == {path.name: "python3"}
     expect(page.locator(".jp-FileEditor")).to_have_count(0)
