@@ -162,7 +162,7 @@ def hindrances(page: Page, axe: str, *, colours: bool = True) -> list[tuple[str,
 
 
 def test_axe_finds_nothing_serious(shown, axe):
-    """With everything unfolded, on a desk again.  Pages of evidence have the colours of the papers."""
+    """With everything unfolded, on a desk again.  Evidence and library have the colours of the papers."""
     shown.page.set_viewport_size(DESK)
     evidence = shown.name.count("/") > 1 and not shown.name.endswith(("/index", "/theory"))
     assert hindrances(shown.page, axe, colours=not evidence) == []
