@@ -6,25 +6,34 @@
   const LEAST = 0.7;
   const GAP = 12; // pixels between an equation and its number
 
-  const fit = (block) => {
-    const equation = block.querySelector("mjx-container[display='true']");
-    if (!equation) return;
-    equation.dataset.size ??= parseFloat(equation.style.fontSize) || 100;
-    equation.style.fontSize = `${equation.dataset.size}%`;
+  const share = (block, equation) => {
     const number = block.querySelector(".eqno");
     const room = block.clientWidth - (number ? number.offsetWidth + GAP : 0);
     const width = equation.querySelector("mjx-math").getBoundingClientRect().width;
-    const share = Math.max(LEAST, Math.min(1, (room - 2) / width));
-    if (room > 0 && share < 1) equation.style.fontSize = `${equation.dataset.size * share}%`;
+    return room > 0 ? Math.max(LEAST, Math.min(1, (room - 2) / width)) : 1;
   };
-  const fitAll = () => document.querySelectorAll("article div.math").forEach(fit);
+
+  // First all are set, then all are measured: in turns, the browser would lay out the page for each.
+  const fit = (place) => {
+    const equation = (block) => block.querySelector("mjx-container[display='true']");
+    const set = (one, share) => { one.style.fontSize = `${one.dataset.size * share}%`; };
+    const found = [...place.querySelectorAll("div.math")].map((block) => [block, equation(block)]);
+    const shown = found.filter(([, one]) => one);
+    for (const [, one] of shown) {
+      one.dataset.size ??= parseFloat(one.style.fontSize) || 100;
+      set(one, 1);
+    }
+    const shares = shown.map(([block, one]) => share(block, one));
+    shown.forEach(([, one], k) => { if (shares[k] < 1) set(one, shares[k]); });
+  };
 
   window.addEventListener("load", () => {
     window.MathJax?.startup?.promise?.then(() => {
-      fitAll();
-      window.addEventListener("resize", fitAll);
+      const article = document.querySelector("article");
+      fit(article);
+      window.addEventListener("resize", () => fit(article));
       // What was folded had no width until now.
-      document.querySelectorAll("article details").forEach((fold) => fold.addEventListener("toggle", fitAll));
+      for (const fold of article.querySelectorAll("details")) fold.addEventListener("toggle", () => fit(fold));
     });
   });
 })();

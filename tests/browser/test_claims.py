@@ -17,7 +17,8 @@ ROWS = claims.everything()
 
 def visible(page: Page) -> list[str]:
     """Ids of the claims that are shown, in their order on the page."""
-    return [row.get_attribute("id").upper() for row in page.locator("#ledger tr[data-verdict]:visible").all()]
+    rows = page.locator("#ledger tr[data-verdict]:visible")
+    return rows.evaluate_all("rows => rows.map(row => row.id.toUpperCase())")  # one by one: half a minute
 
 
 def ids(**wanted: str) -> list[str]:

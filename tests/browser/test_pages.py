@@ -145,11 +145,12 @@ def test_page_fits_a_phone(shown):
 def hindrances(page: Page, axe: str, *, colours: bool = True) -> list[tuple[str, str]]:
     """What axe finds serious on a page: rule and element.  Glyphs of formulas, most of a page's elements, are left out.
 
-    Contrast, half of axe's time, is looked at only with `colours`.
+    Contrast and links told by colour alone, most of axe's time, are looked at only with `colours`.
     """
     page.evaluate("document.querySelectorAll('mjx-math').forEach(formula => formula.replaceChildren())")
     page.evaluate(axe)
-    options = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": colours}}}
+    rules = {rule: {"enabled": colours} for rule in ("color-contrast", "link-in-text-block")}
+    options = {"resultTypes": ["violations"], "rules": rules}
     found = page.evaluate("options => axe.run(document, options)", options)
     assert found["passes"]
     return [

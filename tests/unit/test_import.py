@@ -76,7 +76,7 @@ def test_what_needs_more_says_what_to_install(found, call):
 
 
 def test_torch_is_loaded_by_nobody_who_does_not_need_it():
-    code = "import shallow.mlp, shallow.data.images, shallow.data.nlgp, shallow.kernels.machines, sys"
+    code = "import shallow.mlp, shallow.data.images, shallow.data.nlgp, shallow.kernels.machines, shallow.__main__, sys"
     assert run(f"{code}; print({{'torch', 'sklearn'}} & set(sys.modules))").stdout == "set()\n"
 
 

@@ -39,6 +39,14 @@ def test_threads_processes_and_one_worker_agree():
     xr.testing.assert_identical(one, sweep.grid(releases_gil(lambda seed: cells.slow(seed)), axes, jobs=2))
 
 
+def printed_with_three_threads(program: str) -> list[str]:
+    """Words that a program prints in a process of its own, whose environment asks for three threads."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "tests"), "OMP_NUM_THREADS": "3"}
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True)
+    return run.stdout.split()
+
+
 def test_threads_have_one_openmp_thread_whatever_the_environment_says():
     """OpenMP counts the threads of every thread anew, so the caller's limit alone is not theirs."""
     program = """
@@ -50,10 +58,22 @@ torch.set_num_threads(5)
 print(*sweep.grid(releases_gil(lambda seed: cells.placed(seed)), {"seed": [0, 1]}, jobs=2).threads.values)
 print(torch.get_num_threads())
 """
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "tests"), "OMP_NUM_THREADS": "3"}
-    command = [sys.executable, "-c", program]
-    run = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True)
-    assert run.stdout.split() == ["1", "1", "5"]
+    assert printed_with_three_threads(program) == ["1", "1", "5"]
+
+
+def test_torch_that_a_cell_loads_has_one_thread_there_and_all_cores_later():
+    program = """
+import os, sys, xarray as xr
+from joblib import cpu_count
+from shallow.book import sweep
+assert "torch" not in sys.modules
+def cell(seed):
+    import torch
+    return xr.Dataset({"threads": ((), torch.get_num_threads())})
+print(*sweep.grid(cell, {"seed": [0, 1]}, jobs=1).threads.values, os.environ["OMP_NUM_THREADS"])
+print(sys.modules["torch"].get_num_threads() == cpu_count())
+"""
+    assert printed_with_three_threads(program) == ["1", "1", "3", "True"]
 
 
 @pytest.mark.parametrize("function", [cells.placed, releases_gil(lambda seed: cells.placed(seed))])

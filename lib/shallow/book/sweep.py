@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 import xarray as xr
 from joblib import Parallel, cpu_count, delayed
 from threadpoolctl import threadpool_limits
@@ -318,15 +317,23 @@ def end_with(parent: int) -> None:
 def one_compute_thread() -> Iterator[None]:
     """One thread in BLAS, OpenMP and torch within the block; the former numbers are restored after it.
 
+    A torch that is first loaded within the block reads the environment, and has as many threads as cores after it.
     Numba is not asked, since its answer starts threads and sets OpenMP's number; no kernel of the book is parallel.
     """
-    before = torch.get_num_threads()
+    torch, said = sys.modules.get("torch"), os.environ.get("OMP_NUM_THREADS")
+    before = torch.get_num_threads() if torch else cpu_count()
+    os.environ["OMP_NUM_THREADS"] = "1"
     with threadpool_limits(1):
         try:
-            torch.set_num_threads(1)
+            if torch:
+                torch.set_num_threads(1)
             yield
         finally:
-            torch.set_num_threads(before)
+            os.environ.pop("OMP_NUM_THREADS")
+            if said is not None:
+                os.environ["OMP_NUM_THREADS"] = said
+            if torch := sys.modules.get("torch"):
+                torch.set_num_threads(before)
 
 
 def _stack(results: list[xr.Dataset], axes: Mapping[str, Sequence]) -> xr.Dataset:
