@@ -75,7 +75,8 @@ def preload(running: subprocess.Popen) -> None:
     for name in modules:
         if running.poll() is None:
             importlib.import_module(name)
-    importlib.import_module("numba.core.registry").cpu_target.target_context.refresh()  # loads what it compiles with
+    numba, numpy = map(importlib.import_module, ("numba", "numpy"))
+    numba.njit(lambda n: numpy.empty(n))(1)  # loads what numba compiles with, and compiles what every array needs
 
 
 def serve(client: socket.socket) -> None:
