@@ -75,8 +75,7 @@ def preload(running: subprocess.Popen) -> None:
     for name in modules:
         if running.poll() is None:
             importlib.import_module(name)
-    numba, numpy = map(importlib.import_module, ("numba", "numpy"))
-    numba.njit(lambda n: numpy.empty(n))(1)  # loads what numba compiles with, and compiles what every array needs
+    importlib.import_module("numba.core.registry").cpu_target.target_context.refresh()  # loads what it compiles with
 
 
 def serve(client: socket.socket) -> None:
