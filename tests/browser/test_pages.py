@@ -36,6 +36,8 @@ OF_THE_THEME = (
 FETCHED = """() => performance.getEntries()
   .filter(e => e.entryType === "navigation" || (e.initiatorType === "img" && e.name.includes("/_images/")))
   .reduce((sum, e) => sum + e.decodedBodySize, 0)"""
+# Until the browser has shown what was changed, and what the scripts of the page then do.
+SETTLED = "() => new Promise(done => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done))))"
 # Words of the text, without code, in which a dollar sign would be mathematics that nobody has set.
 TEXT = """() => { const text = document.querySelector("article").cloneNode(true);
   text.querySelectorAll("pre, code, script, mjx-container").forEach(one => one.remove()); return text.textContent; }"""
@@ -130,14 +132,14 @@ def test_mathematics_is_typeset_and_fits_its_column(shown):
     assert shown.page.locator("mjx-merror, article .math:not(:has(mjx-container))").count() == 0
     assert "$" not in shown.page.evaluate(TEXT)
     shown.page.evaluate("document.querySelectorAll('article details').forEach(fold => { fold.open = true; })")
-    shown.page.wait_for_timeout(300)
+    shown.page.evaluate(SETTLED)
     assert shown.page.evaluate(CLIPPED) == []
 
 
 def test_page_fits_a_phone(shown):
     """With everything unfolded."""
     shown.page.set_viewport_size(PHONE)
-    shown.page.wait_for_timeout(300)
+    shown.page.evaluate(SETTLED)
     width = shown.page.evaluate("document.documentElement.scrollWidth")
     assert width <= PHONE["width"], shown.page.evaluate(TOO_WIDE)
 

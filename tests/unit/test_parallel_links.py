@@ -29,9 +29,21 @@ def test_an_error_in_a_page_is_one_of_the_build():
         parallel_links.in_parallel([broken, broken])
 
 
+def test_a_name_is_resolved_once_unless_its_place_is_gone():
+    resolve = mock.Mock(return_value="numpy.linalg.svd")
+    location = parallel_links.resolved_once(resolve)
+    name = mock.Mock(resolved_location=None)
+    assert location(name, inventory := {"numpy.linalg.svd": "svd.html"}) == "numpy.linalg.svd"
+    name.resolved_location = "numpy.linalg.svd"
+    assert location(name, inventory) == "numpy.linalg.svd" and resolve.call_count == 1
+    name.resolved_location = "shallow.moved.away"
+    assert location(name, inventory) == "numpy.linalg.svd" and resolve.call_count == 2
+
+
 def test_the_extension_of_sphinx_hands_its_pages_over(monkeypatch):
     done, events = mock.Mock(), {}
     monkeypatch.setattr(extension, "link_html", done)
+    monkeypatch.setattr(extension, "resolve_location", extension.resolve_location)
     monkeypatch.setattr(parallel_links, "ParallelTasks", parallel_links.SerialTasks)
     app = mock.Mock()
     app.connect = lambda event, call, priority: events.update({event: (call, priority)})
