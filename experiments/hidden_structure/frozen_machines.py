@@ -86,6 +86,7 @@ RECORDS: dict[str, Recipe] = {
         {"degree": 6},
         "Degree 6: machines on the output layer of networks frozen after one epoch, 8,000 points, the author's solver",
         replicates="run",
-        agreement=Agreement(relative=1e-3),
+        # With the largest C rounding decides where, in hundreds of passes, the solver meets its tolerance; `cv` counts.
+        agreement=Agreement(relative=1e-3, rounding=("errors",)),
     ),
 }
