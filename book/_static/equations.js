@@ -17,7 +17,7 @@
   const fit = (place) => {
     const equation = (block) => block.querySelector("mjx-container[display='true']");
     const set = (one, share) => { one.style.fontSize = `${one.dataset.size * share}%`; };
-    const found = [...place.querySelectorAll("div.math")].map((block) => [block, equation(block)]);
+    const found = [...place.querySelectorAll("article div.math")].map((block) => [block, equation(block)]);
     const shown = found.filter(([, one]) => one);
     for (const [, one] of shown) {
       one.dataset.size ??= parseFloat(one.style.fontSize) || 100;
@@ -29,11 +29,10 @@
 
   window.addEventListener("load", () => {
     window.MathJax?.startup?.promise?.then(() => {
-      const article = document.querySelector("article");
-      fit(article);
-      window.addEventListener("resize", () => fit(article));
+      fit(document);
+      window.addEventListener("resize", () => fit(document));
       // What was folded had no width until now.
-      for (const fold of article.querySelectorAll("details")) fold.addEventListener("toggle", () => fit(fold));
+      for (const fold of document.querySelectorAll("article details")) fold.addEventListener("toggle", () => fit(fold));
     });
   });
 })();
