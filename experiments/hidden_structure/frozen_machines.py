@@ -86,7 +86,7 @@ RECORDS: dict[str, Recipe] = {
         {"degree": 6},
         "Degree 6: machines on the output layer of networks frozen after one epoch, 8,000 points, the author's solver",
         replicates="run",
-        # Activations moved by 1e-6 move the error of the largest C by 6e-4, that of the smallest, which counts, by 1e-10.
+        # Activations moved by 1e-6 move the error of the largest C by 6e-4, of the smallest, which counts, by 1e-10.
         agreement=Agreement(relative=1e-3, rounding=("errors",)),
     ),
 }
