@@ -16,6 +16,7 @@ from shallow.book import fingerprint, recording, records, sweep, verification
 from shallow.extras import click, cpu_count
 
 INTERRUPTED = 130  # the customary exit status after Ctrl-C
+GOES_ON = "interrupted; the same command goes on where it stopped"
 GRACE = 10  # seconds between SIGTERM and an end by force
 
 
@@ -78,12 +79,17 @@ def record(names, everything, anew, jobs, device, seeds, scheduler, dry_run) -> 
 def _resumable() -> Iterator[None]:
     """Let SIGTERM end the block as Ctrl-C does: with a word on how to go on, and the customary exit status.
 
-    A signal that meets joblib within one of its locks can leave it waiting for ever, and one that has killed its
-    workers too makes it raise an error of its own.  Cells on disk are whole at any moment, so the process then ends
-    without it.
+    A signal that meets joblib within one of its locks can leave it waiting for ever, in a destructor Python drops what
+    it raises, and one that has killed the workers too makes joblib raise an error of its own.  Cells on disk are whole
+    at any moment, so the process then ends without it.
     """
     received = []
-    last_resort = threading.Timer(GRACE, lambda: os._exit(128 + received[0]))
+
+    def by_force():
+        os.write(2, f"\n{GOES_ON}\n".encode())  # past sys.stderr, whose lock the main thread may hold
+        os._exit(128 + received[0])
+
+    last_resort = threading.Timer(GRACE, by_force)
     last_resort.daemon = True
 
     def interrupt(number, frame):
@@ -100,7 +106,7 @@ def _resumable() -> Iterator[None]:
     except BaseException:
         if not received:
             raise
-        click.echo("\ninterrupted; the same command goes on where it stopped", err=True)
+        click.echo(f"\n{GOES_ON}", err=True)
         sys.exit(128 + received[0])
     finally:
         last_resort.cancel()

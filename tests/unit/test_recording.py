@@ -84,6 +84,24 @@ def test_a_killed_recording_goes_on_where_it_stopped(planted, sent, to_all):
     assert not finished(planted)
 
 
+def test_a_signal_whose_exception_python_drops_ends_the_recording_all_the_same():
+    """What is raised in a destructor does not leave it."""
+    script = """
+import signal, time
+from shallow import __main__ as command
+class Deaf:
+    def __del__(self):
+        signal.raise_signal(signal.SIGTERM)
+command.GRACE = 0.2
+with command._resumable():
+    Deaf()
+    time.sleep(30)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=20, check=False)
+    assert ended.returncode == 128 + signal.SIGTERM
+    assert b"interrupted; the same command goes on where it stopped" in ended.stderr
+
+
 def test_workers_end_soon_after_their_parent_is_killed(planted):
     """In the middle of long cells, and one that has had no cell at all."""
     process = started(planted, "record", "planted/slow", "--jobs", "3", "--seeds", "8")
