@@ -396,7 +396,7 @@ def fine_fields(axes: np.ndarray, run: xr.Dataset, cut: int = 20) -> None:
     bins = np.linspace(0, 1, 41)
     for sign, name, label in ((-1, "label_minus", "negative"), (1, "label_plus", "positive")):
         similar = populations.pairs(populations.match(W[signs == sign]).similarity)
-        middle.hist(similar, bins, color=figures.COLOURS[name], alpha=0.7, label=label)
+        middle.hist(similar, bins, histtype="stepfilled", color=figures.COLOURS[name], alpha=0.7, label=label)
     middle.axvline(0.9, color="0.5", ls=":")
     middle.set(xlabel="similarity of two fields", ylabel="pairs", yscale="log")
     middle.legend(fontsize="small", loc="upper left")

@@ -10,14 +10,14 @@ import re
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 import pytest
 import references
-from playwright.sync_api import Browser, Error, Page, Request, Route, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Request, sync_playwright
 
 SITE = references.ROOT / "_build" / "html"
 FAILED = references.ROOT / "_build" / "failed"
@@ -46,7 +46,7 @@ def pytest_runtest_makereport(item, call):
 class Log:
     """What a page did besides showing itself."""
 
-    outside: list[str] = field(default_factory=list)  # addresses it asked for beyond the site; all were refused
+    outside: list[str] = field(default_factory=list)  # addresses it asked for beyond the site; none has an answer
     failed: list[str] = field(default_factory=list)  # addresses of the site that gave no answer, or not one of success
     errors: list[str] = field(default_factory=list)  # console errors and uncaught exceptions, the expected two left out
 
@@ -95,20 +95,15 @@ def browser(available) -> Iterator[Browser]:
         chromium.close()
 
 
-@contextmanager
-def opened(browser: Browser, log: Log) -> Iterator[Page]:
-    """An empty page on a desk that can open only the site; what it does besides is noted in `log`."""
-    context = browser.new_context(viewport=DESK, accept_downloads=True)
+def watched(page: Page, log: Log) -> Page:
+    """The page, of which `log` notes what it does besides showing itself."""
 
     def local(address: str) -> bool:
         return urlsplit(address).hostname == LOCAL
 
-    def guard(route: Route) -> None:
-        if local(route.request.url):
-            route.continue_()
-        else:
-            log.outside.append(route.request.url)
-            route.abort()
+    def asked(request: Request) -> None:
+        if urlsplit(request.url).scheme in ("http", "https") and not local(request.url):
+            log.outside.append(request.url)
 
     def note(text: str) -> None:
         if not any(expected in text for expected in EXPECTED):
@@ -119,14 +114,12 @@ def opened(browser: Browser, log: Log) -> Iterator[Page]:
         if local(request.url) and request.failure != "net::ERR_ABORTED":
             log.failed.append(request.url)
 
-    context.route(lambda url: urlsplit(url).scheme in ("http", "https"), guard)
-    page = context.new_page()
+    page.on("request", asked)
     page.on("console", lambda message: note(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: note(str(error)))
     page.on("requestfailed", unanswered)
     page.on("response", lambda answer: log.failed.append(answer.url) if answer.status >= 400 else None)
-    yield page
-    context.close()
+    return page
 
 
 @pytest.fixture
@@ -138,5 +131,6 @@ def log() -> Log:
 @pytest.fixture
 def page(browser: Browser, site: str, log: Log) -> Iterator[Page]:
     """An empty page that can open only the site: `page.goto(f"{site}/book/index.html")`."""
-    with opened(browser, log) as empty:
-        yield empty
+    context = browser.new_context(viewport=DESK, accept_downloads=True)
+    yield watched(context.new_page(), log)
+    context.close()

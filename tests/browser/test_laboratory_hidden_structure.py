@@ -41,14 +41,15 @@ def plots(page: Page) -> list[str]:
     return [one.text_content() for one in page.locator(".lab-plots figure:not([hidden]) figcaption").all()]
 
 
-def test_every_preset_opens_with_the_book_s_run_and_agrees_with_it(page, write, presets):
+def test_every_preset_opens_with_the_book_s_run_and_two_agree_with_it(page, write, presets):
+    """One of each experiment; the others are trained to the end in Node, whose engine is Chromium's."""
     page.goto(write())
     for preset in presets:
-        if preset["key"] == "twenty":
-            continue  # half a minute: see below
         press(page, preset["label"])
         recorded = status(page)
         assert recorded.startswith(f"The book's run. After epoch {preset['settings']['epochs']}: ")
+        if preset["key"] not in ("plane", "cubic"):
+            continue
         said = train_to_the_end(page)
         same = recorded.removeprefix("The book's run. ")
         assert said.startswith(f"{same} Agrees with the book's run: yes, every number to "), said

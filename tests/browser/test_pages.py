@@ -1,6 +1,6 @@
 """Every page works in a browser with no network: no outside request, no error, mathematics, downloads, for everybody.
 
-Each page is opened once, on a desk: its tests go on from one another, and the last but one looks at it on a phone.
+Each page is opened once: its tests go on from one another, on a desk, then on a phone, then on a desk again.
 """
 
 import json
@@ -14,8 +14,8 @@ import nbformat
 import pytest
 import references
 import vendor
-from browser.conftest import DESK, SITE, Log, opened
-from playwright.sync_api import Browser, Page, expect
+from browser.conftest import DESK, SITE, Log, watched
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from shallow.book import claims
 
@@ -75,14 +75,22 @@ class Shown:
         return re.search(r"\$[^$\s][^$]*\$", prose) is not None
 
 
+@pytest.fixture(scope="module")
+def window(browser: Browser) -> Iterator[BrowserContext]:
+    """One for all pages, which keeps the scripts and fonts that they share."""
+    with browser.new_context(viewport=DESK) as one:
+        yield one
+
+
 @pytest.fixture(scope="module", params=references.pages())
-def shown(request, browser: Browser, site: str) -> Iterator[Shown]:
+def shown(request, window: BrowserContext, site: str) -> Iterator[Shown]:
     """Each page, opened, its formulas set."""
-    with opened(browser, log := Log()) as page:
-        page.goto(f"{site}/{request.param}.html", wait_until="networkidle")
-        if page.locator("script[src*=mathjax]").count():
-            page.wait_for_function("() => window.MathJax?.startup?.promise?.then(() => true)", timeout=60_000)
-        yield Shown(request.param, page, log)
+    page = watched(window.new_page(), log := Log())
+    page.goto(f"{site}/{request.param}.html")
+    if page.locator("script[src*=mathjax]").count():
+        page.wait_for_function("() => window.MathJax?.startup?.promise?.then(() => true)", timeout=60_000)
+    yield Shown(request.param, page, log)
+    page.close()
 
 
 @pytest.fixture(scope="session")
@@ -97,11 +105,6 @@ def axe(available) -> str:
             source.write_bytes(tar.extractfile("package/axe.min.js").read())
         archive.unlink()
     return source.read_text(encoding="utf-8")
-
-
-def test_page_needs_nothing_from_outside(shown):
-    expect(shown.page.locator("article h1").first).to_be_visible()
-    assert shown.log.clean(), shown.log
 
 
 def test_page_is_light(shown):
@@ -169,6 +172,12 @@ def test_axe_finds_nothing_serious(shown, axe):
     shown.page.set_viewport_size(DESK)
     evidence = shown.name.count("/") > 1 and not shown.name.endswith(("/index", "/theory"))
     assert hindrances(shown.page, axe, colours=not evidence) == []
+
+
+def test_page_needs_nothing_from_outside(shown):
+    """Whatever was done with it."""
+    expect(shown.page.locator("article h1").first).to_be_visible()
+    assert shown.log.clean(), shown.log
 
 
 def test_axe_finds_nothing_serious_on_a_claim_s_page(page, site, axe):
