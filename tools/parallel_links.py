@@ -1,24 +1,46 @@
-"""Links in the code of pages, as an extension of Sphinx: sphinx_codeautolink sets them in several pages at a time.
+"""Links in the code of pages, as an extension of Sphinx: sphinx_codeautolink does nothing twice, and uses all cores.
 
-It parses every page that was written once more, one after the other, which is a quarter of the time of rendering.  And
-it imports what any page names, whichever has changed: half the time of rendering one.
+By itself it parses all cells before a cell once more, and every page that was written, one after the other; and it
+imports what any page names, whichever has changed: a third of the time of rendering all, half of that of one.
 """
 
+import ast
 import os
 from collections.abc import Callable
 from functools import partial
 
+from docutils import nodes
 from sphinx.util.parallel import ParallelTasks, SerialTasks, parallel_available
 from sphinx_codeautolink import extension
+from sphinx_codeautolink.extension import block
+from sphinx_codeautolink.parse import ImportTrackerVisitor, Name
 
 
 def setup(app) -> dict:
     """Called by Sphinx."""
     extension.resolve_location = resolved_once(extension.resolve_location)
+    block.parse_names = Names()
     set_links, pages = extension.link_html, []
     extension.link_html = lambda *of, **how: pages.append(partial(set_links, *of, **how))
     app.connect("build-finished", lambda app, problem: in_parallel(pages), priority=600)  # its own is 500
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+class Names:
+    """Called with the code of a page up to and with a cell: the names in what has come to it since the last call."""
+
+    def __init__(self) -> None:
+        self.page, self.source, self.known = "", "", None
+
+    def __call__(self, source: str, cell: nodes.Element) -> list[Name]:
+        goes_on = self.known and cell.source == self.page and source.startswith(f"{self.source}\n")
+        begin = len(self.source) + 1 if goes_on else 0
+        tree = ast.increment_lineno(ast.parse(source[begin:]), source.count("\n", 0, begin))
+        if not goes_on:
+            self.known = ImportTrackerVisitor(cell)
+        self.page, self.source, self.known.doctree_node, self.known.accessed = cell.source, source, cell, []
+        self.known.visit(tree)
+        return self.known.accessed
 
 
 def resolved_once(resolve: Callable[..., str]) -> Callable[..., str]:

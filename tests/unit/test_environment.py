@@ -14,6 +14,7 @@ from ruamel.yaml import YAML
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 NAME, EXTRAS = PROJECT["project"]["name"], PROJECT["project"]["optional-dependencies"]
+LEFT_OUT = PROJECT["tool"]["uv"]["exclude-dependencies"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 LOCKED = [Requirement(line.rstrip(" \\")) for line in LOCK.splitlines() if line[:1].isalnum()]
 
@@ -43,7 +44,7 @@ def closure(*extras: str) -> dict[str, str]:
             needs = Requirement(line)
             if needs.marker is None or any(needs.marker.evaluate({"extra": extra}) for extra in ("", *wanted)):
                 key = (canonicalize_name(needs.name), tuple(sorted(needs.extras)))
-                if key not in found:
+                if key not in found and key[0] not in LEFT_OUT:
                     found[key] = metadata.version(needs.name)
                     due.append(key)
     return {name: version for (name, _), version in found.items() if name != NAME}
@@ -74,6 +75,7 @@ def test_the_lock_has_a_checksum_of_everything_that_is_one_file_everywhere_and_n
 def test_what_is_installed_is_what_is_locked():
     installed, locked = closure("test"), pins()
     assert {"numpy", "torch", "sphinx", "markdown-it-py", "pytest"} <= installed.keys()
+    assert not {*LEFT_OUT} & {canonicalize_name(one.name) for one in [*LOCKED, *metadata.distributions()]}
     public = {name: [Version(version).public] for name, version in installed.items()}  # 2.13.0+cpu is 2.13.0
     assert {name: (version, locked.get(name)) for name, version in public.items() if version != locked.get(name)} == {}
 

@@ -5,8 +5,11 @@ from unittest import mock
 
 import parallel_links
 import pytest
+from docutils.nodes import literal_block
 from sphinx.util import logging
 from sphinx_codeautolink import extension
+from sphinx_codeautolink.extension import block
+from sphinx_codeautolink.parse import parse_names
 
 
 def test_every_page_is_linked_and_its_warnings_arrive(tmp_path, caplog):
@@ -41,10 +44,30 @@ def test_a_name_is_resolved_once_unless_its_place_is_gone():
     assert location(name, inventory) == "numpy.linalg.svd" and resolve.call_count == 2
 
 
+def test_names_in_a_cell_are_those_of_all_cells_parsed_again():
+    cells = [
+        "import numpy as np",
+        "a = np.linalg\nfor b in ():\n    a.svd(b)",
+        "def c():\n    return np.ones(3)",
+        "a.qr",
+    ]
+    further = parallel_links.Names()
+    for page in ("one", "two"):
+        for count in range(1, len(cells) + 1):
+            cell, head = literal_block(), "\n".join(cells[: count - 1])
+            cell.source, source = page, "\n".join(cells[:count])
+            if count == 2:
+                with pytest.raises(SyntaxError):
+                    further(f"{head}\n%matplotlib", cell)
+            new = [name for name in parse_names(source, cell) if name.lineno > (count > 1) * (head.count("\n") + 1)]
+            assert further(source, cell) == new and new
+
+
 def test_the_extension_of_sphinx_hands_its_pages_over(monkeypatch):
     done, events = mock.Mock(), {}
     monkeypatch.setattr(extension, "link_html", done)
     monkeypatch.setattr(extension, "resolve_location", extension.resolve_location)
+    monkeypatch.setattr(block, "parse_names", parse_names)
     monkeypatch.setattr(parallel_links, "ParallelTasks", parallel_links.SerialTasks)
     app = mock.Mock()
     app.connect = lambda event, call, priority: events.update({event: (call, priority)})
