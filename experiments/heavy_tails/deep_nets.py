@@ -238,6 +238,8 @@ RECORDS: dict[str, Recipe] = {
         {"seed": [0, 1], "data": ["digits", "cifar10", "mnist"]},
         {"network": "VGG11", "images": {"digits": 40, "cifar10": 2000, "mnist": 2000}, "micro_batch": 2000},
         "Figures 6, 33 and 34: VGG11 after ten steps",
+        # On another processor the losses of forty digits agree to 1e-7 before the first step, to 2 % after five.
+        agreement=Agreement(elsewhere=0.1, rounding=("loss", "null_hill")),
     ),
     "deep_resnet18": Recipe(
         image_network,

@@ -147,7 +147,8 @@ def _moments(case: str, degree: int, runs: Sequence[int], at: Sequence[int], abo
         {"degree": degree, "case": case, "at": tuple(at)},
         about,
         replicates="run",
-        agreement=Agreement(elsewhere=0.05),
+        # A unit more or less is near the hidden direction after fourteen epochs on another processor.
+        agreement=Agreement(elsewhere=0.05, rounding=("aligned", "near")),
         shortened={"at": tuple(at[:2]), "whole": False},
     )
 
