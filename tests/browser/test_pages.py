@@ -180,6 +180,13 @@ def test_page_needs_nothing_from_outside(shown):
     assert shown.log.clean(), shown.log
 
 
+def test_what_a_page_asks_of_others_is_noted(page, site, log):
+    page.goto(f"{site}/book/glossary.html")
+    assert log.clean()
+    page.evaluate("() => fetch('https://elsewhere.example/').catch(() => null)")
+    assert log.outside == ["https://elsewhere.example/"]
+
+
 def test_axe_finds_nothing_serious_on_a_claim_s_page(page, site, axe):
     page.goto(f"{site}/book/claims/CL-14.html")
     assert hindrances(page, axe) == []
