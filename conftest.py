@@ -4,6 +4,7 @@ With SHALLOW_EXECUTED=_build/.jupyter_cache in the environment the outputs of th
 compared instead, each cell with the same reference in the same way; a page that is not there is run.
 """
 
+import gc
 import os
 from unittest import mock
 
@@ -63,6 +64,11 @@ class Scheduling(LoadFileScheduling):
     def _split_scope(self, nodeid):
         file, _, test = nodeid.partition("::")
         return test.partition("[")[2] if file.endswith("browser/test_pages.py") and "[" in test else file
+
+
+def pytest_collection_finish(session):
+    """What is imported by now is kept: the collector need not look through it again and again."""
+    gc.freeze()
 
 
 def pytest_xdist_make_scheduler(config, log):

@@ -33,6 +33,7 @@ class Sources:
         self.chapters = sorted(file.parent.name for file in root.glob("experiments/*/recorded.py"))
         self.hash = functools.cache(lambda path: fingerprint.fingerprint([str(path)]))
         self.imports = functools.cache(lambda file: frozenset(self._imported(file.read_text(encoding="utf-8"))))
+        self.named = functools.cache(lambda file: frozenset(self._named(file.read_text(encoding="utf-8"))))
 
     def key(self, page: Path) -> str:
         """The key of one page."""
@@ -48,7 +49,7 @@ class Sources:
         found, due, named = set(), set(self._imported(code)), self._named(code)
         while due:
             found |= due
-            named |= {chapter for file in due for chapter in self._named(file.read_text(encoding="utf-8"))}
+            named |= {chapter for file in due for chapter in self.named(file)}
             due = {file for one in due for file in self.imports(one)}
             due |= {self.root / "experiments" / chapter / "recorded.py" for chapter in named}
             due -= found

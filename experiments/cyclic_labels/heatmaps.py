@@ -131,7 +131,7 @@ def weighted(gram: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def over_epochs(values: xr.DataArray) -> np.ndarray:
     """Rank correlations of values (n, epoch) with the epoch, over all records from epoch 0; one for each n."""
     values = values.transpose("n", "epoch")
-    return np.array([stats.rank_correlation(row, values.epoch.values) for row in values.values])
+    return stats.rank_correlation(values.values, values.epoch.values)
 
 
 def over_sizes(column: xr.Dataset, *, name: str) -> stats.Interval:

@@ -155,8 +155,8 @@ def trend_of_runs(values: xr.DataArray, *, name: str, resamples: int = 500) -> s
     runs = values.transpose("n", "seed").values
     n = np.repeat(values.n.values, runs.shape[1])
     drawn = stats.stream("runs", name).integers(0, runs.shape[1], (resamples, *runs.shape))
-    draws = [stats.rank_correlation(np.take_along_axis(runs, each, axis=1).ravel(), n) for each in drawn]
-    return stats.Interval.of_correlation(stats.rank_correlation(runs.ravel(), n), np.array(draws), n.size)
+    draws = stats.rank_correlation(np.take_along_axis(runs[None], drawn, axis=2).reshape(resamples, -1), n)
+    return stats.Interval.of_correlation(stats.rank_correlation(runs.ravel(), n), draws, n.size)
 
 
 def at_equal_loss(ensemble: xr.Dataset, level: float) -> xr.DataArray:

@@ -151,7 +151,7 @@ def settled(rms: np.ndarray, level: np.ndarray) -> np.ndarray:
 def order_of_decay(decay: np.ndarray) -> np.ndarray:
     """Spearman's rho of mode number and decay epoch (runs, modes), NaN (never) being last; 0 where all tie; (runs,)."""
     numbers = np.arange(decay.shape[1])
-    return np.nan_to_num([stats.rank_correlation(numbers, np.nan_to_num(row, nan=np.inf)) for row in decay])
+    return np.nan_to_num(stats.rank_correlation(numbers, np.nan_to_num(decay, nan=np.inf)))
 
 
 @releases_gil

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 from scipy import stats as scipy_stats
 
 from shallow import checks
@@ -118,7 +119,7 @@ def student(values: np.ndarray) -> Interval:
     values = np.asarray(values, dtype=float)
     if len(values) < 2:
         raise ValueError(f"values must hold at least two runs, got {checks.given(values)}")
-    half = scipy_stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
+    half = special.stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / len(values) ** 0.5
     return Interval(float(values.mean()), float(values.mean() - half), float(values.mean() + half))
 
 
@@ -141,7 +142,10 @@ def bootstrap(
     checks.integers(1, resamples=resamples)
     estimate = float(statistic(values, axis=0))
     rows = stream("bootstrap", name).integers(0, len(values), (resamples, len(values)))
-    draws = np.asarray([statistic(values[r], axis=0) for r in rows])
+    if values.ndim == 1 and statistic in (np.mean, np.median):  # of all resamples at once, to the same bits
+        draws = statistic(values[rows], axis=1)
+    else:
+        draws = np.asarray([statistic(values[r], axis=0) for r in rows])
     return Interval.from_draws(estimate, draws)
 
 
@@ -161,17 +165,18 @@ def spearman(a: np.ndarray, b: np.ndarray, *, name: str | None = None) -> Interv
     if name is None:
         return estimate
     rows = stream("spearman", name).integers(0, len(a), (RESAMPLES, len(a)))
-    draws = [rank_correlation(a[r], b[r]) for r in rows]
+    draws = np.concatenate([rank_correlation(a[r], b[r]) for r in np.array_split(rows, 20)])  # of bounded memory
     return Interval.from_draws(estimate, draws, skip_nan=True)
 
 
-def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """Spearman's rho with average ranks for ties; NaN where one side is constant."""
+def rank_correlation(a: np.ndarray, b: np.ndarray) -> float | np.ndarray:
+    """Spearman's rho of (..., n) and (..., n), average ranks for ties; (...), NaN where one side is constant."""
     checks.numbers(a=a, b=b)
-    ranks = scipy_stats.rankdata(np.asarray([a, b], dtype=float), axis=1)
-    ranks -= ranks.mean(axis=1, keepdims=True)
-    norms = np.sqrt((ranks**2).sum(axis=1))
-    return float(ranks[0] @ ranks[1] / norms.prod()) if norms.all() else float("nan")
+    ranks = scipy_stats.rankdata(np.stack(np.broadcast_arrays(a, b)).astype(float), axis=-1)
+    ranks -= ranks.mean(axis=-1, keepdims=True)
+    norms = np.sqrt((ranks**2).sum(axis=-1)).prod(axis=0)
+    rho = np.divide(ranks.prod(axis=0).sum(axis=-1), norms, out=np.full_like(norms, np.nan), where=norms > 0)
+    return rho if rho.ndim else float(rho)
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:

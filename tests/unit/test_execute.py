@@ -1,5 +1,6 @@
 """Pages executed in parallel before the build: each once, with its outputs in the cache that the build reads."""
 
+import json
 import os
 import subprocess
 import sys
@@ -26,10 +27,13 @@ def test_chapters_are_executed_once_and_kept(tmp_path):
         (tmp_path / f"{name}.md").write_text(CHAPTER.format(code=code), encoding="utf-8")
         chapters.append(str(tmp_path / f"{name}.md"))
     environment = {name: value for name, value in os.environ.items() if name != "SHALLOW_STRICT"}
-    for repetition in ("2 of 3", "0 of 1"):
+    for repetition in ("2 of 3", "0 of 1", "0 of 1"):
         command = [sys.executable, ROOT / "tools" / "execute.py", tmp_path / "cache", *chapters]
         said = subprocess.run(command, env=environment, check=True, capture_output=True, encoding="utf-8").stdout
         assert f"Executed {repetition} pages" in said
     cache = get_cache(str(tmp_path / "cache"))
     kept = [cache.get_cache_bundle(record.pk).nb.cells[-1].outputs[0].text for record in cache.list_cache_records()]
     assert sorted(kept) == ["42\n", "strict: 1\n"]
+    assert set(json.loads((tmp_path / "cache" / "complete.json").read_text(encoding="utf-8"))) == set(chapters[:2])
+    said = subprocess.run([*command[:3], *chapters[:2]], check=True, capture_output=True, encoding="utf-8").stdout
+    assert "as they were" in said

@@ -102,7 +102,7 @@ def largest_step(series: np.ndarray) -> np.ndarray:
 def trend(series: np.ndarray) -> np.ndarray:
     """Rank correlation of a series (run, epoch) with the epoch; 0 for one that never changes."""
     clock = np.arange(series.shape[1])
-    return np.array([np.nan_to_num(stats.rank_correlation(clock, one)) for one in series])
+    return np.nan_to_num(stats.rank_correlation(clock, series))
 
 
 def range_of(values: np.ndarray) -> tuple[float, float]:
