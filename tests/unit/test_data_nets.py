@@ -162,6 +162,18 @@ def test_spearman_is_scipys_and_sees_a_trend():
     assert np.isnan(stats.rank_correlation(np.ones(4), np.arange(4)))
 
 
+def test_resamples_taken_at_once_are_those_taken_one_by_one():
+    values = rng().integers(0, 9, 41) / 7
+    for statistic in (np.mean, np.median):
+        one_by_one = stats.bootstrap(values, lambda v, axis, by=statistic: by(v, axis=axis), name="equal")
+        assert stats.bootstrap(values, statistic, name="equal") == one_by_one
+    rows, clock = rng(1).integers(0, 4, (2, 3, 12)), np.arange(12)
+    each = [[stats.rank_correlation(row, clock) for row in part] for part in rows]
+    np.testing.assert_array_equal(stats.rank_correlation(rows, clock), each)
+    first = stats.rank_correlation(clock, values[:12])
+    assert first == stats.rank_correlation(values[:12], clock) and isinstance(first, float)
+
+
 def test_holm_against_the_definition():
     p = rng().random(12) ** 2
     order = np.argsort(p)

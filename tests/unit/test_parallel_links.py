@@ -69,6 +69,7 @@ def test_the_extension_of_sphinx_hands_its_pages_over(monkeypatch):
     monkeypatch.setattr(extension, "resolve_location", extension.resolve_location)
     monkeypatch.setattr(block, "parse_names", parse_names)
     monkeypatch.setattr(parallel_links, "ParallelTasks", parallel_links.SerialTasks)
+    monkeypatch.setattr(parallel_links, "gc", mock.Mock())  # whose thresholds are the process's
     app = mock.Mock()
     app.connect = lambda event, call, priority: events.update({event: (call, priority)})
     parallel_links.setup(app)
