@@ -1,8 +1,8 @@
 """Code as text that changes with what it computes, and with as little else as can be.
 
 Left out are comments, layout, docstrings, annotations, messages of exceptions and warnings, how objects are shown
-(`__repr__`), and checks that refuse an argument: ``if ...: raise ValueError``, and statements that call a function
-which does nothing else.
+(`__repr__`), what keeps compiled code, and checks that refuse an argument: ``if ...: raise ValueError``, and statements
+that call a function which does nothing else.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 WHOLE = "*"  # in the place of a name: all definitions of a module that is used other than by its attributes
 #: Exceptions by which an argument is refused.  Others may be caught on the way, and so decide about a result.
 REFUSALS = {"ValueError", "TypeError", "KeyError", "IndexError", "NotImplementedError"}
+KEEPS = ("shallow.train.on_disk", "kept")
 _QUOTES = ["'", '"', '"""', "'''"]
 _REFERENCE = "\N{SECTION SIGN}"  # in the place of a name that is followed
 
@@ -101,7 +102,7 @@ class _Cleaner(ast.NodeTransformer):
     # Scopes.
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        node.decorator_list = [self.visit(one) for one in node.decorator_list]
+        node.decorator_list = [self.visit(one) for one in node.decorator_list if not self.only_keeps(one)]
         node.returns, node.args = None, self.visit(node.args)  # defaults belong to the scope around
         with self.scope(_parameters(node.args) + stored_names(*node.body)):
             node.body = self.block(node.body) or [ast.Pass()]
@@ -147,6 +148,10 @@ class _Cleaner(ast.NodeTransformer):
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension_of
 
     # What does not count.
+
+    def only_keeps(self, decorator: ast.expr) -> bool:
+        """Whether that leaves compiled code on disk and does nothing else."""
+        return isinstance(decorator, ast.Call) and self.place(decorator.func) == KEEPS
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
         """As Python 3.11 writes it; later ones may put quotes around it that are inside it too."""

@@ -21,6 +21,7 @@ import scipy.linalg  # noqa: F401  compiled code calls its BLAS, which must be l
 
 from shallow.data.nlgp import Process, arcsine_law
 from shallow.train import functions
+from shallow.train.on_disk import kept
 from shallow.train.vector_math import GROUP, compiled, erf_and_slope, erfi, normals
 
 #: Pixels in a block: about 250 rows of 40, or 25 of 400.
@@ -126,6 +127,7 @@ def descent(real: type, activation: str, loss: str) -> Callable[..., None]:
     draw, activate, compare = sampler(real), functions.activation(activation, real), functions.LOSSES[loss]
     zero = real(0)
 
+    @kept(real, activation, loss)
     @compiled
     def descend(W, b, low, high, state, recipes, labels, size, readout, offset, rate, losses):
         width, pixels = W.shape

@@ -29,6 +29,8 @@ from collections.abc import Callable
 import numba
 import numpy as np
 
+from shallow.train.on_disk import kept
+
 #: Neurons in a tile, and samples that are written out: 512 neurons of five inputs take 12 kB.
 TILE, GROUP = 512, 4
 
@@ -106,6 +108,7 @@ def steps(d: int) -> Callable[..., None]:
     exec(_source(d), constants)
     forward, backward, move = (numba.njit(**_OPTIONS)(constants[name]) for name in ("forward", "backward", "move"))
 
+    @kept(d)
     @numba.njit(**_OPTIONS)
     def steps(W, a, x, y, index, rates):
         tiles, size = a.shape

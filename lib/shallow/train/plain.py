@@ -23,6 +23,7 @@ from shallow.nets import ALL, TwoLayer
 from shallow.train import functions
 from shallow.train.backpropagation import adadelta, adam
 from shallow.train.minibatch import LONGEST, Batches
+from shallow.train.on_disk import kept
 from shallow.train.run import Diverged, Run, schedule
 
 RULES = ("gd", "adam", "adadelta")
@@ -156,6 +157,7 @@ def _network(theta: np.ndarray) -> TwoLayer:
 def _elementwise(activation: str) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
     activate = functions.activation(activation)
 
+    @kept(activation)
     @numba.njit(nogil=True)
     def both(z):
         value, slope = np.empty_like(z), np.empty_like(z)
@@ -176,6 +178,7 @@ def _sums(activation: str, loss: str) -> Callable[..., float]:
     """
     activate, compare = functions.activation(activation), functions.LOSSES[loss]
 
+    @kept(activation, loss)
     @numba.njit(nogil=True, error_model="numpy")
     def sums(columns, x, y, share, theta, found):
         n, d = x.shape
@@ -221,6 +224,7 @@ def _descent(activation: str, loss: str, rule: str) -> Callable[..., int]:
     """Compiled loop over steps: the number taken, fewer where the loss is not below `largest` before a step."""
     sums, by_gradient, by_adam = _sums(activation, loss), rule == "gd", rule == "adam"
 
+    @kept(activation, loss, rule)
     @numba.njit(nogil=True, error_model="numpy")
     def descend(x, y, rows, steps, share, theta, moments, taken, rates, keep, decay, largest):
         d, m, found, columns = x.shape[1], theta.shape[1], np.empty_like(theta), np.ascontiguousarray(x.T)

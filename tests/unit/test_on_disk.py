@@ -1,0 +1,57 @@
+"""Compiled closures are compiled by one process, found by the next, and never taken for one another."""
+
+import os
+import subprocess
+import sys
+
+import numba
+import pytest
+
+from shallow.train import on_disk
+
+TRAINED = """
+import numpy as np
+from numba.core import event
+from shallow import nets
+from shallow.train import plain
+
+x = np.linspace(-1, 1, 9)
+with event.install_recorder("numba:compile") as compiled:
+    for activation in ("relu", "tanh"):
+        network = nets.default(np.random.default_rng(0), 5)
+        run = plain.train(x, np.sin(x), network, step=0.1, steps=20, activation=activation)
+        print(run.network.W.tobytes().hex())
+print("compiled", len(compiled.buffer))
+"""
+
+
+def test_a_second_process_compiles_nothing_and_trains_to_the_same_bits(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", TRAINED], env=environment, check=True, capture_output=True, encoding="utf-8"
+        )
+        for _ in range(2)
+    )
+    *weights, compiled = first.stdout.split("\n")[:-1]
+    assert int(compiled.split()[1]) > 0 and weights[0] != weights[1]
+    assert second.stdout.split("\n")[:-1] == [*weights, "compiled 0"]
+
+
+def made(factor: int, *made_of: object):
+    """A compiled closure of a factor."""
+
+    @on_disk.kept(*made_of)
+    @numba.njit
+    def times(x):
+        return factor * x
+
+    return times
+
+
+@pytest.mark.parametrize("what", ["arguments", "text"])
+def test_other_arguments_or_another_text_are_another_function(monkeypatch, what):
+    assert made(2, "closure", what)(3) == 6
+    if what == "text":
+        monkeypatch.setattr(on_disk, "_text", lambda: "another")
+    assert made(5, "closure", what, *["other"] * (what == "arguments"))(3) == 15
