@@ -11,6 +11,9 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import scipy
+
 
 def kept(*made_of: object) -> Callable[[Callable], Callable]:
     """Decorator of a compiled closure: numba keeps it on disk, under `made_of` and the text of this package.
@@ -33,8 +36,8 @@ def kept(*made_of: object) -> Callable[[Callable], Callable]:
 
 @functools.cache
 def _text() -> str:
-    """SHA-256 of the modules of this package."""
-    digest = hashlib.sha256()
+    """SHA-256 of the modules of this package, and of the libraries with which they compute what closures enclose."""
+    digest = hashlib.sha256(f"{np.__version__} {scipy.__version__}".encode())
     for file in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(file.read_bytes())
     return digest.hexdigest()
