@@ -171,7 +171,7 @@ def spearman(a: np.ndarray, b: np.ndarray, *, name: str | None = None) -> Interv
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float | np.ndarray:
     """Spearman's rho of (..., n) and (..., n), average ranks for ties; (...), NaN where one side is constant."""
-    checks.numbers(a=a, b=b)
+    checks.shape((..., "n"), a=a, b=b)
     ranks = scipy_stats.rankdata(np.stack(np.broadcast_arrays(a, b)).astype(float), axis=-1)
     ranks -= ranks.mean(axis=-1, keepdims=True)
     norms = np.sqrt((ranks**2).sum(axis=-1)).prod(axis=0)

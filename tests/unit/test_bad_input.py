@@ -40,6 +40,7 @@ MODULES = {
     "train.fused": "makes the compiled core of train.minibatch, which checks",
     "train.vector_math": "makes functions for compiled loops, in which nothing can be checked",
     "train.functions": "likewise",
+    "train.on_disk": "decorates compiled functions, test_on_disk.py",
 }
 #: Modules of experiments that have rows as well.
 DATA = ["experiments.hidden_structure.hidden_index", "experiments.hidden_structure.shells"]
