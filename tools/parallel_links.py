@@ -3,8 +3,8 @@
 By itself it parses all cells before a cell once more, and every page that was written, one after the other; and it
 imports what any page names, whichever has changed: a third of the time of rendering all, half of that of one.
 
-Garbage is looked for seldom in the whole build: at Python's own thresholds that takes a third of all computing, most of
-it spent on the trees of pages, which Sphinx keeps.
+Garbage is looked for seldom in the whole build: at Python's own thresholds that takes nearly a third of all computing,
+most of it spent on the trees of pages, which Sphinx keeps.
 """
 
 import ast

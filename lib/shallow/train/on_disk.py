@@ -19,8 +19,8 @@ def kept(*made_of: object) -> Callable[[Callable], Callable]:
     """Decorator of a compiled closure: numba keeps it on disk, under `made_of` and the text of this package.
 
     Args:
-        made_of: what tells it from others made by the same function, so that its arguments.  All else that it encloses
-            has to come from :mod:`shallow.train`.
+        made_of: the arguments of the function around, which tell its closures from one another.  All else that they
+            enclose has to come from their own module or from :mod:`shallow.train`.
 
     A later process reads the code in a tenth of a second, in place of compiling it, in two to twelve seconds.
     """
