@@ -6,6 +6,7 @@ import sys
 
 import numba
 import pytest
+from numba.core.caching import IndexDataCacheFile
 
 from shallow.train import on_disk
 
@@ -36,6 +37,26 @@ def test_a_second_process_compiles_nothing_and_trains_to_the_same_bits(tmp_path)
     *weights, compiled = first.stdout.split("\n")[:-1]
     assert int(compiled.split()[1]) > 0 and weights[0] != weights[1]
     assert second.stdout.split("\n")[:-1] == [*weights, "compiled 0"]
+
+
+def test_two_processes_that_keep_at_once_do_not_take_the_code_of_each_other(monkeypatch, tmp_path):
+    """The second reads what is on disk before the first writes its index, and writes its code after the first."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    first, second = (made(factor, "at once", factor) for factor in (2, 5))
+    write_index, write_code, last = IndexDataCacheFile._save_index, IndexDataCacheFile._save_data, []
+
+    def index(file, overloads):
+        if not last:
+            last.append(None)
+            monkeypatch.setattr(IndexDataCacheFile, "_save_data", lambda *code: last.append(code))
+            second(1)
+            monkeypatch.setattr(IndexDataCacheFile, "_save_data", write_code)
+        write_index(file, overloads)
+
+    monkeypatch.setattr(IndexDataCacheFile, "_save_index", index)
+    first(1)
+    write_code(*last[1])
+    assert [made(factor, "at once", factor)(1) for factor in (2, 5)] == [2, 5]
 
 
 def made(factor: int, *made_of: object):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy
+from numba.core.caching import IndexDataCacheFile
 
 
 def kept(*made_of: object) -> Callable[[Callable], Callable]:
@@ -28,10 +29,33 @@ def kept(*made_of: object) -> Callable[[Callable], Callable]:
     def keep(function: Callable) -> Callable:
         if hasattr(function, "enable_caching"):  # NUMBA_DISABLE_JIT leaves Python's own
             function.enable_caching()
-            function._cache._index_key = lambda signature, target: (signature, target.magic_tuple(), _text(), made_of)
+            cache = function._cache
+            cache._index_key = lambda signature, target: (signature, target.magic_tuple(), _text(), made_of)
+            cache._cache_file = _FileForEach(cache._cache_file)
         return function
 
     return keep
+
+
+class _FileForEach:
+    """A cache of numba in which no two keys share a file.
+
+    numba's own has one index for all that a function may be, and gives a new entry the next free number: of two
+    processes that do so at once, one writes its machine code under the number of the other.
+    """
+
+    def __init__(self, shared: IndexDataCacheFile) -> None:
+        self._of_all = shared._cache_path, shared._index_name.removesuffix(".nbi"), shared._source_stamp
+
+    def _of(self, key: tuple) -> IndexDataCacheFile:
+        path, base, stamp = self._of_all
+        return IndexDataCacheFile(path, f"{base}-{hashlib.sha256(repr(key).encode()).hexdigest()[:32]}", stamp)
+
+    def load(self, key: tuple) -> object:
+        return self._of(key).load(key)
+
+    def save(self, key: tuple, data: object) -> None:
+        self._of(key).save(key, data)
 
 
 @functools.cache
