@@ -61,9 +61,11 @@ def main(command: list[str]) -> int:
 
 def preload(running: subprocess.Popen) -> None:
     """Import what pages import while a command runs; no thread is started, so that fork is safe."""
-    sys.path.pop(0)  # the folder of this file
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # or the debugger of kernels prints four lines of warning
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as in a kernel
+    import quick_drawing
+
+    sys.path.pop(0)  # the folder of this file
     os.environ["JPY_PARENT_PID"] = str(os.getpid())  # whose end a kernel does not survive
     library = Path(__file__).parents[1] / "lib"
     modules = ["ipykernel.kernelapp", "ipykernel.debugger", "matplotlib.pyplot", "numba", "scipy.stats", "torch"]
@@ -76,6 +78,7 @@ def preload(running: subprocess.Popen) -> None:
         if running.poll() is None:
             importlib.import_module(name)
     importlib.import_module("numba.core.registry").cpu_target.target_context.refresh()  # loads what it compiles with
+    quick_drawing.install()
 
 
 def serve(client: socket.socket) -> None:
