@@ -32,16 +32,16 @@ EXTRAS = book cluster test lab bench
 LOCKED = $$(grep -o '^$(1)==[^ ]*' requirements.lock)
 
 # Builds and tests are strict: a result that is not the ledger's is an error.  A reader in the lab sees both.
-book test coverage references browser interactive: export SHALLOW_STRICT := 1
+pages book library test coverage references browser interactive: export SHALLOW_STRICT := 1
 lab: export SHALLOW_STRICT := 0
 # What they execute leaves nothing in the home.
-book test coverage references browser interactive: export IPYTHONDIR := $(CURDIR)/.venv/ipython
-book test coverage references browser interactive: export MPLCONFIGDIR := $(CURDIR)/.venv/matplotlib
+pages book library test coverage references browser interactive: export IPYTHONDIR := $(CURDIR)/.venv/ipython
+pages book library test coverage references browser interactive: export MPLCONFIGDIR := $(CURDIR)/.venv/matplotlib
 
 # What a chapter's numbers depend on besides its own cells.
 SOURCES := lib experiments records benchmarks book/claims requirements.lock
 
-.PHONY: help book test coverage times lab pdf links records verify bench references browser interactive lint lock clean clean-book
+.PHONY: help pages book library test coverage times lab pdf links records verify bench references browser interactive lint lock clean clean-book
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -69,20 +69,30 @@ $(EXTRAS:%=$(VENV)/.%): $(VENV)/.%: $(VENV)/.torch pyproject.toml
 $(VENDOR): package.json tools/vendor.py | $(VENV)/.torch
 	@$(BIN)/python tools/vendor.py
 
-# Executed pages are kept in _build/.jupyter_cache; tools/execute.py knows which have to run again.  All are parsed again
-# when anything behind them has changed, and after a failed build, so that no warning is lost.
-book: $(VENV)/.book $(VENDOR)  ## execute the chapters and render _build/html
-	@key=$$($(BIN)/python tools/fingerprint.py $(SOURCES)); \
-	if [ "$$key" != "$$(cat _build/executed 2>/dev/null || true)" ]; then \
-	  rm -rf _build/.doctrees; mkdir -p _build; echo $$key > _build/executed; fi
+# Executed pages are kept in _build/.jupyter_cache; tools/execute.py knows which have to run again.  Where all have run in
+# one build of this very tree, _build/whole names it.
+pages: $(VENV)/.book  ## execute the chapters
 	@tree=$$($(BIN)/python tools/fingerprint.py .); whole=; \
 	if [ ! -d _build/.jupyter_cache ] || [ "$$tree" = "$$(cat _build/whole 2>/dev/null || echo none)" ]; then whole=1; fi; \
 	mkdir -p _build; rm -f _build/whole; \
 	$(FORKED) $(BIN)/python tools/execute.py _build/.jupyter_cache $$(grep -ls "^kernelspec:" book/*.md book/*/*.md); \
-	$(BIN)/jupyter-book build . -W --keep-going || { rm -rf _build/.doctrees; exit 1; }; \
 	[ -z "$$whole" ] || echo $$tree > _build/whole
 
-# Pages that have all run in one build of this very tree, named in _build/whole, do not run again, unless FORCE=1 says so.
+# All pages are parsed again when anything behind them has changed, and after a failed build, so that no warning is lost.
+book: pages $(VENDOR)  ## execute the chapters and render _build/html
+	@key=$$($(BIN)/python tools/fingerprint.py $(SOURCES)); \
+	if [ "$$key" != "$$(cat _build/executed 2>/dev/null || true)" ]; then \
+	  rm -rf _build/.doctrees; mkdir -p _build; echo $$key > _build/executed; fi
+	@$(BIN)/jupyter-book build . -W --keep-going || { rm -rf _build/.doctrees _build/whole; exit 1; }
+
+TEST_LIBRARY = library=$$($(BIN)/python tools/fingerprint.py .); \
+  if [ -n "$(FORCE)" ] || [ "$$library" != "$$(cat _build/tested-library 2>/dev/null || echo none)" ]; then \
+  mkdir -p _build; rm -f _build/tested-library; $(PYTEST) $(LIBRARY) && echo $$library > _build/tested-library; fi
+
+library: $(VENV)/.test $(VENV)/.lab  ## run the tests that need no built page, if anything has changed since they were last green
+	@$(TEST_LIBRARY)
+
+# Pages that have all run in one build of this very tree do not run again, unless FORCE=1 says so.
 test: $(VENV)/.test $(VENV)/.lab  ## run all tests, every chapter included, if anything has changed since they were last green
 	@key=$$($(BIN)/python tools/fingerprint.py . _build/html)-$(shell command -v chromium google-chrome | head -1); \
 	if [ -z "$(FORCE)" ] && [ "$$key" = "$$(cat _build/tested 2>/dev/null || true)" ]; then \
@@ -90,7 +100,7 @@ test: $(VENV)/.test $(VENV)/.lab  ## run all tests, every chapter included, if a
 	else mkdir -p _build; rm -f _build/tested; failed=0; \
 	  if [ -z "$(FORCE)" ] && [ "$$($(BIN)/python tools/fingerprint.py .)" = "$$(cat _build/whole 2>/dev/null || echo none)" ]; then \
 	    export SHALLOW_EXECUTED="$$PWD/_build/.jupyter_cache"; fi; \
-	  $(PYTEST) $(LIBRARY) || failed=1; \
+	  { $(TEST_LIBRARY); } || failed=1; \
 	  $(FORKED) $(PYTEST) --junitxml=_build/tests-book.xml tests/book tests/browser tests/interactive book || failed=1; \
 	  [ $$failed = 0 ] && echo $$key > _build/tested; fi
 

@@ -144,6 +144,18 @@ def test_a_green_run_is_not_repeated(folder):
     assert len(suites(folder)) == 4
 
 
+def test_the_library_s_green_run_is_not_repeated_by_that_of_everything(folder):
+    planted(folder.path / ".venv/bin/python", '#!/bin/bash\n[[ "$1" != *fingerprint.py ]] || cat tree\n')
+    planted(folder.path / "tree", "first")
+    for _ in range(2):
+        assert folder.make("library").returncode == 0
+    assert ["tests/unit" in call for call in suites(folder)] == [True]
+    assert folder.make("test").returncode == 0 and len(suites(folder)) == 1  # the stub of python starts no pytest
+    planted(folder.path / "tree", "second")
+    folder.make("test", failing="tests/unit")
+    assert not (folder.path / "_build/tested-library").exists() and len(suites(folder)) == 2
+
+
 @pytest.mark.parametrize("failing", ["tests/unit", "tests/book"])
 def test_a_failing_run_is_no_green_one_and_ends_with_the_last_suite(folder, failing):
     assert folder.make("test", failing=failing).returncode != 0
@@ -159,7 +171,8 @@ def test_pages_that_have_all_run_in_one_build_of_this_tree_do_not_run_again(fold
 
     def pages_run(force: str = "") -> bool:
         folder.log.write_text("", encoding="utf-8")
-        (folder.path / "_build/tested").unlink(missing_ok=True)
+        for tested in folder.path.glob("_build/tested*"):
+            tested.unlink()
         assert folder.make("test", f"FORCE={force}").returncode == 0
         given = {line for line in folder.log.read_text(encoding="utf-8").splitlines() if "given" in line}
         assert len(given) == 1

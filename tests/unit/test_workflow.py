@@ -38,26 +38,43 @@ def test_the_script_refuses_what_it_does_not_know(option):
     assert done.returncode == 2 and f"--warm and --twice, got {option}" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("options", "kept", "build", "compared"),
-    [
-        ([], True, ["clean-book", "book"], True),
-        (["--warm"], True, ["book"], False),
-        (["--warm"], False, ["clean-book", "book"], True),
-        (["--twice"], True, ["clean-book", "book"], False),
-    ],
-)
-def test_every_chapter_runs_once_unless_twice_is_asked_for(tmp_path, options, kept, build, compared):
-    """In the build, whose outputs the tests compare, or in the tests; a stub of make notes its arguments."""
+@pytest.fixture
+def script(tmp_path):
+    """Runs the script where a stub of make notes its arguments, and fails for one target."""
     (tmp_path / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci" / "run")
     for name in ("make", "chromium"):
-        (tmp_path / name).write_text('#!/bin/bash\necho "$1 ${SHALLOW_EXECUTED:-}"\n', encoding="utf-8")
+        (tmp_path / name).write_text('#!/bin/bash\necho "$@"\n[ "$1" != "$FAILING" ]\n', encoding="utf-8")
         (tmp_path / name).chmod(0o755)
+
+    def run(*options: str, failing: str = "") -> tuple[list[str], int]:
+        environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "FAILING": failing}
+        done = subprocess.run(
+            [tmp_path / ".ci/run", *options], env=environment, capture_output=True, encoding="utf-8", check=False
+        )
+        return done.stdout.splitlines(), done.returncode
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("options", "kept", "called"),
+    [
+        (["--warm"], True, ["book", "test FORCE=1"]),
+        (["--twice"], True, ["clean-book", "book", "test FORCE=1"]),
+        ([], True, ["clean-book", "pages", "library", "book", "test"]),
+        (["--warm"], False, ["clean-book", "pages", "library", "book", "test"]),
+    ],
+)
+def test_every_chapter_runs_once_unless_twice_is_asked_for(tmp_path, script, options, kept, called):
+    """From nothing, the tests of the library run beside the rendering, and no chapter runs in the tests."""
     if kept:
         (tmp_path / "_build" / ".jupyter_cache").mkdir(parents=True)
-    plain = {name: value for name, value in os.environ.items() if name != "SHALLOW_EXECUTED"}
-    environment = plain | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run([tmp_path / ".ci/run", *options], env=environment, capture_output=True, encoding="utf-8")
-    executed = f"{tmp_path}/_build/.jupyter_cache" if compared else ""
-    assert done.stdout.splitlines() == [*(f"{target} " for target in build), f"test {executed}"], done.stderr
+    lines, status = script(*options)
+    assert sorted(lines) == sorted(called) and lines[0] == called[0] and lines[-1] == called[-1] and status == 0
+
+
+@pytest.mark.parametrize("failing", ["library", "book", "test"])
+def test_what_fails_in_the_script_fails_it_after_the_last_test(script, failing):
+    lines, status = script(failing=failing)
+    assert status == 1 and lines[-1] == "test" and {"library", "book"} < set(lines)
