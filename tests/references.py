@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
 REFERENCE = ROOT / "tests" / "reference"
 TIMEOUT = 600
+PICTURES = "image/", "application/papermill.record/image/"  # shown, and kept for another page
 
 
 class StaleReference(Exception):
@@ -81,7 +82,7 @@ def comparable(outputs: list[NotebookNode]) -> list[NotebookNode]:
             if "application/vnd.jupyter.widget-view+json" in output.data:
                 continue
             in_words = not output.data.get("text/plain", "<").startswith("<")
-            left_out = ("image/", "text/html") if in_words else ("image/",)
+            left_out = (*PICTURES, "text/html") if in_words else PICTURES
             output.data = {kind: value for kind, value in output.data.items() if not kind.startswith(left_out)}
             output.metadata = NotebookNode()
             if not output.data:

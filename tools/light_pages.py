@@ -2,9 +2,9 @@
 
 The chapters that Sphinx executes itself are executed strictly, as `make book` does it: sliders need no kernel then.
 
-Three things make the pages of this book heavy, and none of them helps a reader: pictures in 32-bit colour, pictures
-fetched although nobody has scrolled to them, and marks around every name and comma of the code, which have the colour
-of plain text in both schemes.
+Four things would make the pages of this book heavy, and none of them helps a reader: pictures in 32-bit colour,
+pictures fetched although nobody has scrolled to them, marks around every name and comma of the code, which have the
+colour of plain text in both schemes, and the scripts of laboratories that are on other pages.
 """
 
 import functools
@@ -17,9 +17,12 @@ from pathlib import Path
 
 from PIL import Image
 
+from shallow.book import laboratories
+
 # Names, modules, punctuation and white space: Pygments marks them, the style sheets give them the colour of the text.
 PLAIN_MARKS = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
 FIGURES = re.compile(r'<img ([^>]*src="[^"]*_images/[^>]*?) style="width: (\d+)px; height: (\d+)px;"')
+LABORATORIES = re.compile(r'data-laboratory="(\w+)"')
 
 
 def lighter(html: str) -> str:
@@ -48,6 +51,13 @@ def _quantised(done: Path, picture: Path) -> None:
         shutil.copyfile(picture, part)
         quantise(part)
         part.replace(done / picture.name)
+
+
+def _load(app, name, template, context, doctree) -> None:
+    """Have a page load the scripts of its laboratory."""
+    for laboratory in LABORATORIES.findall(context.get("body", "")):
+        for script in laboratories.scripts(laboratory):
+            app.add_js_file(script, defer="defer")
 
 
 def _begin(app, env) -> None:
@@ -82,6 +92,7 @@ def setup(app) -> dict:
     os.environ.setdefault("SHALLOW_STRICT", "1")
     written: set[str] = set()
     app.connect("html-page-context", lambda app, name, template, context, doctree: written.add(name))
+    app.connect("html-page-context", _load)
     app.connect("env-updated", _begin)
     # Names have marks until sphinx_codeautolink, which goes by them, has made its links.
     app.connect("build-finished", functools.partial(_lighten, written), priority=900)

@@ -4,7 +4,6 @@ A cell is recomputed where the code has changed since the record was made, and o
 cell of a few seconds, other ones every day; `make verify MINUTES=60` spends an hour on dearer and whole ones.
 """
 
-import itertools
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 from datetime import date
@@ -65,11 +64,11 @@ def wrong_by(record, name, cell):
     return wrong if np.isfinite(values.values).any() else {"finite": xr.zeros_like(values)}
 
 
-def accepted(record, agreement, points, *, elsewhere):
+def accepted(record, agreement, point, *, elsewhere):
     """The wrong variables that the rule in force lets pass."""
     found = []
     compared = [name for name in record.data_vars if not (elsewhere and name in agreement.rounding)]
-    for variable, point in itertools.product(compared, points):
+    for variable in compared:
         stored = record[[variable]]
         cell = stored.sel(point)
         assert agreement.disagreements(cell, stored, point, elsewhere=elsewhere) == []
@@ -81,13 +80,13 @@ def accepted(record, agreement, points, *, elsewhere):
 
 @pytest.mark.parametrize("name", records.recipes())
 def test_a_wrong_record_is_refused(name):
-    """By the rule for a processor that has agreed exactly, and by that for any other."""
+    """The first cell by the rule for a processor that has agreed exactly, the last by the weaker one for any other."""
     recipe, record = records.recipe(name), records.load(name)
     points = records.points(recipe)
     steady = [point for point in points if recipe.is_steady(point)]
-    assert accepted(record, recipe.agreement, [points[0], points[-1]], elsewhere=False) == []
+    assert accepted(record, recipe.agreement, points[0], elsewhere=False) == []
     if steady:
-        assert accepted(record, recipe.agreement, [steady[0], steady[-1]], elsewhere=True) == []
+        assert accepted(record, recipe.agreement, steady[-1], elsewhere=True) == []
         return
     start = records.recipe(recipe.start)
     begun = [{axis: point[axis] for axis in start.axes} for point in points]

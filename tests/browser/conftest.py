@@ -54,6 +54,11 @@ class Log:
         """Whether there is nothing to complain about."""
         return not (self.outside or self.failed or self.errors)
 
+    def forget(self) -> None:
+        """Begin anew."""
+        for noted in (self.outside, self.failed, self.errors):
+            noted.clear()
+
 
 class Quiet(SimpleHTTPRequestHandler):
     """A file server that prints no line for each request."""

@@ -15,9 +15,9 @@ import pytest
 import references
 import vendor
 from browser.conftest import DESK, SITE, Log, watched
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from shallow.book import claims
+from shallow.book import claims, laboratories
 
 NPM = references.ROOT / "_build" / "npm"
 PHONE = {"width": 390, "height": 844}
@@ -36,11 +36,19 @@ OF_THE_THEME = (
 FETCHED = """() => performance.getEntries()
   .filter(e => e.entryType === "navigation" || (e.initiatorType === "img" && e.name.includes("/_images/")))
   .reduce((sum, e) => sum + e.decodedBodySize, 0)"""
+# The scripts of laboratories that the page loads.
+LOADED = """() => [...document.scripts]
+  .map(one => one.src.match(/_static\\/((?:lab|vendor\\/uplot)\\/[^?]*)/)?.[1]).filter(Boolean)"""
 # Until the browser has shown what was changed, and what the scripts of the page then do.
 SETTLED = "() => new Promise(done => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done))))"
 # Words of the text, without code, in which a dollar sign would be mathematics that nobody has set.
 TEXT = """() => { const text = document.querySelector("article").cloneNode(true);
   text.querySelectorAll("pre, code, script, mjx-container").forEach(one => one.remove()); return text.textContent; }"""
+# Most of a page's elements, all alike for axe: what formulas consist of, and the later rows of long tables.
+THINNED = """() => {
+  document.querySelectorAll("mjx-math, mjx-assistive-mml").forEach(formula => formula.replaceChildren());
+  document.querySelectorAll("article tbody > tr:nth-child(n + 20)").forEach(row => row.remove());
+}"""
 # The outermost elements that reach beyond the right edge of the window.
 TOO_WIDE = """() => {
   const wide = element => element.getBoundingClientRect().right > innerWidth + 1;
@@ -76,21 +84,24 @@ class Shown:
 
 
 @pytest.fixture(scope="module")
-def window(browser: Browser) -> Iterator[BrowserContext]:
-    """One for all pages, which keeps the scripts and fonts that they share."""
-    with browser.new_context(viewport=DESK) as one:
-        yield one
+def tab(browser: Browser) -> Iterator[tuple[Page, Log]]:
+    """One for all pages, as a reader has: it keeps the scripts that they share, half of what opening one costs."""
+    with browser.new_context() as window:
+        yield watched(page := window.new_page(), log := Log()), log
+        page.close()
 
 
 @pytest.fixture(scope="module", params=references.pages())
-def shown(request, window: BrowserContext, site: str) -> Iterator[Shown]:
+def shown(request, tab: tuple[Page, Log], site: str) -> Shown:
     """Each page, opened, its formulas set."""
-    page = watched(window.new_page(), log := Log())
+    page, log = tab
+    page.goto("about:blank")  # what the page before still does is no fault of this one
+    log.forget()
+    page.set_viewport_size(DESK)
     page.goto(f"{site}/{request.param}.html")
     if page.locator("script[src*=mathjax]").count():
         page.wait_for_function("() => window.MathJax?.startup?.promise?.then(() => true)", timeout=60_000)
-    yield Shown(request.param, page, log)
-    page.close()
+    return Shown(request.param, page, log)
 
 
 @pytest.fixture(scope="session")
@@ -110,6 +121,11 @@ def axe(available) -> str:
 def test_page_is_light(shown):
     fetched = shown.page.evaluate(FETCHED)
     assert (SITE / f"{shown.name}.html").stat().st_size <= fetched <= HEAVIEST
+
+
+def test_page_loads_the_scripts_of_its_own_laboratory(shown):
+    own = [one.get_attribute("data-laboratory") for one in shown.page.locator(".shallow-lab").all()]
+    assert shown.page.evaluate(LOADED) == [script for name in own for script in laboratories.scripts(name)]
 
 
 def test_page_can_be_downloaded(shown, site):
@@ -148,11 +164,11 @@ def test_page_fits_a_phone(shown):
 
 
 def hindrances(page: Page, axe: str, *, colours: bool = True) -> list[tuple[str, str]]:
-    """What axe finds serious on a page: rule and element.  Glyphs of formulas, most of a page's elements, are left out.
+    """What axe finds serious on a page, thinned: rule and element.
 
     Contrast and links told by colour alone, most of axe's time, are looked at only with `colours`.
     """
-    page.evaluate("document.querySelectorAll('mjx-math').forEach(formula => formula.replaceChildren())")
+    page.evaluate(THINNED)
     page.evaluate(axe)
     rules = {rule: {"enabled": colours} for rule in ("color-contrast", "link-in-text-block")}
     options = {"resultTypes": ["violations"], "rules": rules}

@@ -1,7 +1,7 @@
 """Laboratories: networks that the reader trains in the page, by the scripts of book/_static/lab.
 
-A laboratory is an element with its data, which the scripts fill.  A built page loads them once for all pages; in
-JupyterLab, which has no such page, they stand in the cell's output.
+A laboratory is an element with its data, which the scripts fill.  A built page loads them; in JupyterLab, which has no
+such page, they stand in the cell's output.
 """
 
 from __future__ import annotations
