@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
+from multiprocessing import get_context
 
 import numba
+import numpy as np
 import pytest
 from numba.core.caching import IndexDataCacheFile
 
-from shallow.train import on_disk
+from shallow.train import fused, on_disk
 
 TRAINED = """
 import numpy as np
@@ -57,6 +59,28 @@ def test_two_processes_that_keep_at_once_do_not_take_the_code_of_each_other(monk
     first(1)
     write_code(*last[1])
     assert [made(factor, "at once", factor)(1) for factor in (2, 5)] == [2, 5]
+
+
+def outputs(inputs: list[int]) -> list[float]:
+    """Sums of the weights after a step of the mini-batch trainer, for each number of inputs."""
+    sums = []
+    for d in inputs:
+        W, a = np.ones((1, d, 16)), np.ones((1, 16))
+        fused.steps(d)(W, a, np.ones((4, d)), np.ones(4), np.arange(4)[None], np.full(1, 0.01))
+        sums.append(W.sum())
+    return sums
+
+
+def test_code_of_two_processes_is_not_taken_for_one_another_in_a_third(monkeypatch, tmp_path):
+    """Forks of one process count on from one number, after which numba names the machine code that they keep."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    first, second, both = (by_fork(inputs) for inputs in ([2], [5], [2, 5]))
+    assert both == first + second
+
+
+def by_fork(inputs: list[int]) -> list[float]:
+    with get_context("fork").Pool(1) as fork:
+        return fork.apply(outputs, [inputs])
 
 
 def made(factor: int, *made_of: object):

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
+import os
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import scipy
+from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import IndexDataCacheFile
 
 
@@ -35,6 +39,19 @@ def kept(*made_of: object) -> Callable[[Callable], Callable]:
         return function
 
     return keep
+
+
+def _count_from_anywhere() -> None:
+    """Number the functions of this process as no other process does.
+
+    numba names machine code by the function and its number in the process that compiled it.  Where two closures of one
+    function have one name, a process that reads both from the disk runs the first in the place of the second.
+    """
+    FunctionIdentity._unique_ids = itertools.count(secrets.randbits(62))
+
+
+_count_from_anywhere()
+os.register_at_fork(after_in_child=_count_from_anywhere)
 
 
 class _FileForEach:
