@@ -227,15 +227,23 @@ def marks(runs: xr.Dataset) -> dict[str, np.ndarray]:
     One half for the overlap of the spike and for the mean cosine of the neurons, half of the way from the first to the
     last kernel (none where these are aligned by more than 0.95), a fall by a tenth for the loss.
     """
-    time, found = runs.time.values, {"spike": [], "kernel": [], "neurons": [], "loss": []}
-    for seed in runs.seed.values:
-        run = runs.sel(seed=seed)
-        way = run.remaining.values
-        found["spike"].append(passing(time, run.spike.values, 0.5))
-        found["kernel"].append(passing(time, -way, -way[0] / 2) if way[0] >= 0.05 else np.inf)
-        found["neurons"].append(passing(time, run.neurons.values, 0.5))
-        found["loss"].append(passing(time, 1 - run.loss.values / run.loss.values[0], 0.1))
-    return {name: np.array(times) for name, times in found.items()}
+    return {
+        "spike": all_passing(runs, runs.spike, 0.5),
+        "kernel": kernel_passing(runs, 0.5),
+        "neurons": all_passing(runs, runs.neurons, 0.5),
+        "loss": all_passing(runs, 1 - runs.loss / runs.loss.isel(time=0), 0.1),
+    }
+
+
+def kernel_passing(runs: xr.Dataset, share: float) -> np.ndarray:
+    """When each seed's kernel has made a share of its way from the first to the last, see :func:`marks`."""
+    way = runs.remaining.isel(time=0)
+    return np.where(way >= 0.05, all_passing(runs, 1 - runs.remaining / way, share), np.inf)
+
+
+def all_passing(runs: xr.Dataset, values: xr.DataArray, mark: float) -> np.ndarray:
+    """:func:`passing` of each seed."""
+    return np.array([passing(runs.time.values, one.values, mark) for one in values.transpose("seed", "time")])
 
 
 def shown(times: np.ndarray) -> str:

@@ -302,12 +302,12 @@ def ht_31(budgets: Mapping[str, xr.Dataset] | None = None, surgery: xr.Dataset |
             "reproduced": "Yes: what the spike loses turns up in the bulk, and without the spike the bulk hardly "
             "widens.",
             "contradicted": "No: the bulk gains many times what the spike loses, and it widens about as much when "
-            "every spike is cut out.",
+            "the leading part of every update is cut out.",
             "otherwise": "In part, or undecided: the spike's loss and the bulk's gain agree in some runs only.",
         },
         finding="share of the bulk's gain in squared length that the largest eigenvalue loses, from its highest point "
         f"to step 10: {', '.join(f'{share} ({name})' for name, share in paid.items())}; fall of the exponent in ten "
-        "steps with the leading part of every update cut out, so that no spike forms, over that of the whole run: "
+        "steps with the leading part of every update cut out over that of the whole run: "
         + ", ".join(f"{ratio} (Adam {rate:g})" for rate, ratio in left.items()),
         evidence={f"paid by the spike, {name}": share for name, share in paid.items()}
         | {f"fall without over with spikes, Adam {rate:g}": ratio for rate, ratio in left.items()},
