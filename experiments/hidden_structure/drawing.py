@@ -462,7 +462,8 @@ def moment_rows(axes: np.ndarray, seen: xr.Dataset, moments: Mapping[int, str]) 
         one = seen.sel(moment=moment)
         cosine = one.cosine.values[np.isfinite(one.cosine.values)]
         left.plot(cosine, **dots, color=figures.COLOURS["live"])
-        left.set(ylabel=f"{name}\n" + r"$|\cos(w_j, \mathbf{1})|$", ylim=(0, 1.03))
+        left.set(ylabel=r"$|\cos(w_j, \mathbf{1})|$", ylim=(0, 1.03))
+        left.set_title(name, loc="left", fontsize="medium")
         middle.plot([-3, 3], [-3, 3], color=figures.COLOURS["null"], lw=0.8)
         for part, colour in ((~test, TRAINING), (test, TEST)):
             middle.plot(one.final.values[part], one.prediction.values[part], **dots, color=colour)
