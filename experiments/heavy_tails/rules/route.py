@@ -301,8 +301,8 @@ def ht_31(budgets: Mapping[str, xr.Dataset] | None = None, surgery: xr.Dataset |
         answer={
             "reproduced": "Yes: what the spike loses turns up in the bulk, and without the spike the bulk hardly "
             "widens.",
-            "contradicted": "No: the bulk gains many times what the spike loses, and it widens about as much when "
-            "the leading part of every update is cut out.",
+            "contradicted": "No: the bulk gains many times what the spike loses, and widens about as much with the "
+            "leading part of every update cut out.",
             "otherwise": "In part, or undecided: the spike's loss and the bulk's gain agree in some runs only.",
         },
         finding="share of the bulk's gain in squared length that the largest eigenvalue loses, from its highest point "
