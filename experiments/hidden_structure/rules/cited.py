@@ -206,7 +206,7 @@ def hs_50(
         answer={
             "reproduced": "Yes: with their algorithm errors and comparisons stay as they were.",
             "contradicted": "No: their algorithm changes much; it is blind to odd degrees, and beats kernels fixed "
-            "beforehand at even ones.",
+            "beforehand at degrees 4 and 6.",
             "otherwise": "The runs do not say whether their algorithm changes the comparison.",
         },
         finding=f"factors from the document's training to their algorithm, of the network's test error "
@@ -310,7 +310,7 @@ def hs_68(runs: xr.Dataset | None = None, shuffled: xr.Dataset | None = None) ->
         verdict="answered",
         answer=f"Yes on some tasks: the kernel turns before the loss falls ({', '.join(sorted(silent))})."
         if silent
-        else "At degrees 3 and 5 no: kernel and loss move together; at 7 the alignment is too small to tell."
+        else "At degrees 3 and 5 no: kernel and loss move together; at 7 our runs leave it open."
         if {"independent 3", "independent 5"} <= audible and "independent 7" not in audible
         else "Where there is an alignment, kernel and loss move together."
         if audible

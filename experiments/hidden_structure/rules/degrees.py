@@ -101,7 +101,7 @@ def hs_02(
     authors: xr.Dataset | None = None,
     runs: xr.Dataset | None = None,
 ) -> Outcome:
-    """Abstract, Section 3: a window of sizes (three layers, empty orthant) and one of targets (degree)."""
+    """Section 3: a window of sizes (three layers, empty orthant) and one of targets (degree)."""
     learnt, lower, simple, hard = 0.75, 0.25, 3, 9
     sizes = load("hidden_structure/orthant_widths_3") if sizes is None else sizes
     widest = load("hidden_structure/orthant_width_256") if widest is None else widest
@@ -405,8 +405,7 @@ def hs_34(
     return Outcome(
         parts=parts,
         answer={
-            "reproduced": "Yes with the author's settings; without their weight decay the same network learns degrees "
-            "12 to 15 too."
+            "reproduced": "Yes with the author's settings; with one other, of the same grid, a network learns degrees 12 to 15 too."
             if chosen
             else "Yes: degrees up to 11 are learned, 12 and more are not, and units align.",
             "contradicted": "No: learning does not end at degree 11, and units do not align.",

@@ -344,8 +344,7 @@ def hs_63(fewer: xr.Dataset | None = None) -> Outcome:
     return Outcome(
         verdict="answered" if neighbours or everywhere else "undecided",
         answer={
-            "answered": "The neighbours: what the networks know of the empty orthant comes across one coordinate "
-            "plane, not across two."
+            "answered": "The neighbours: without all seven of them the networks know nothing of the empty orthant."
             if neighbours
             else "The symmetry: it makes no difference whether the neighbours are there.",
             "undecided": "The runs do not decide whether the neighbours matter more than other orthants.",

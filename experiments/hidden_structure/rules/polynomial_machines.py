@@ -295,7 +295,7 @@ def hs_43(gaussian: xr.Dataset | None = None, few: xr.Dataset | None = None) -> 
             "reproduced": "Yes: below 0.1 at degree 3 and above it from 4 to 9; but 0.1 means less and less as the "
             "variance falls.",
             "contradicted": "No: neither at degree 3 nor beyond are the errors on the stated sides of 0.1.",
-            "otherwise": "In part: the errors of the Gaussian machine lie near 0.1 at some degrees.",
+            "otherwise": "In part: above 0.1 at most degrees, too near it to tell at others.",
         },
         finding=f"cross-validated error on all points at degree 3 {third:.3f}, at 4 to 9 {listed(all_points, '.3f')}, "
         f"with C and gamma from the grid and 2,500 points {listed(cv, '.3f')}; R2 on the test points with 2,500 points "

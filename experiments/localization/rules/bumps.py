@@ -234,7 +234,7 @@ def lo_50(runs: dict[int, xr.Dataset] | None = None) -> Outcome:
         if settled
         else "Open: too few pairs to tell the filters apart.",
         finding=f"lead of the best bump over the constant in (9) at g = {gains}: {listed}; the best Gabor function "
-        f"leads the best bump by at most {most:.4f}",
+        f"leads the best bump by no more than {most.high:.4f} by its interval",
         evidence={f"bump over constant, n = {n}, g = {g:g}": f"{lead:.4f}, {compared(lead)}"
                   for n, one in bump.items() for g, lead in one.items()}
         | {f"Gabor over bump, n = {n}, g = {g:g}": f"{lead:.4f}, {compared(lead)}"

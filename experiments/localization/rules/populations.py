@@ -134,7 +134,7 @@ def lo_09(runs: xr.Dataset | None = None, relu: xr.Dataset | None = None) -> Out
         verdict=claims.all_of(slow.exceeds(enough), fast.exceeds(enough)),
         answer={
             "reproduced": "Yes: one erf network has localised and oscillating fields; a ReLU network without biases "
-            "has only localised ones.",
+            "has only the localised kind of the two.",
             "otherwise": "No: one of the two kinds of fields is missing.",
         },
         finding=f"erf at g = 3: {slow:.1f} localised slow and {fast:.1f} spread-out fast fields of 40; ReLU without "

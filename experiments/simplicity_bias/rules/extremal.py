@@ -105,8 +105,9 @@ def sb_05(toward: xr.Dataset | None = None, shuffled: xr.Dataset | None = None) 
         + f"; with permuted labels {', '.join(map(str, false.values()))}",
         evidence={f"share at the smallest lambda, n = {n}": one[scales[-1]] for n, one in shown.items()},
         reading="reproduced" if differs else None,
-        reading_why="The document says 'most if not all', and in every case most are aligned, the more the smaller "
-        "the start." if differs else None,
+        reading_why="The document says 'most if not all', and at the smallest start most are aligned at every n."
+        if differs
+        else None,
     )  # fmt: skip
 
 
@@ -209,8 +210,8 @@ def sb_11(numbers: xr.Dataset | None = None, aligned: xr.Dataset | None = None) 
     return Outcome(
         parts=parts,
         answer={
-            "reproduced": "Yes: with many points two or three extremal vectors and two clusters remain, more from "
-            "Gaussian weights, fewer with more points.",
+            "reproduced": "Yes: with many points two extremal vectors as a rule, sometimes four or more, and two "
+            "clusters remain, more from Gaussian weights.",
             "contradicted": "No: more points give more extremal vectors and more clusters.",
             "otherwise": "In part: numbers of extremal vectors and of clusters do not both stay small.",
         },

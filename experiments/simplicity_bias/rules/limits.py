@@ -71,7 +71,7 @@ def stopped_and_driven() -> dict[str, xr.Dataset]:
     few = records.load("simplicity_bias/driven").excess.isel(stage=-1, drop=True)
     many = records.load("simplicity_bias/interpolating").solved_excess.isel(step=-1, drop=True)
     million = records.load("simplicity_bias/stopped").excess.isel(step=-1, drop=True)
-    pairs = {"1008 neurons": (narrow().decayed_excess, few), "10,000 neurons": (million, many)}
+    pairs = {"1008 neurons": (narrow().decayed_excess, few), "10,000 neurons, a million steps": (million, many)}
     if (whole := whole_budget()) is not None:
         pairs["10,000 neurons, whole budget"] = (whole, many)
     return {

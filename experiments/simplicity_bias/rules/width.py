@@ -100,8 +100,9 @@ def sb_15(ended: xr.Dataset | None = None) -> Outcome:
     refused = any(e.below(none) for e in found.values())
     over = ended.number / (ended.kappa * ended.d)
     per_point = {k: ", ".join(f"{float(v):.2f}" for v in over.sel(kappa=k).median("seed").dropna("d")) for k in found}
-    of = int(ended.loss.notnull().sum())
-    done = stats.wilson(int((ended.loss < 1e-8).sum()), of)
+    loss = ended.loss.sel(kappa=[1, 2])
+    of = int(loss.notnull().sum())
+    done = stats.wilson(int((loss < 1e-8).sum()), of)
     if refused:
         answer = "Not supported: the number of clusters hardly grows with the sample."
     elif holds:
