@@ -194,8 +194,8 @@ def ht_35(runs: xr.Dataset | None = None, many: xr.Dataset | None = None) -> Out
         parts={"a": claims.below(last, bound), "b": claims.below(falls, fall)},
         answer={
             "reproduced": "Yes: the first gradient comes ever closer to a matrix of rank one built from the labels.",
-            "contradicted": "No: that matrix leaves out the student's own output, about two thirds of the gradient or more "
-            "however many points there are.",
+            "contradicted": "No: that matrix leaves out the student's own output, about two thirds of the gradient "
+            "or more however many points there are.",
             "otherwise": "Not clearly: the error is within the lemma's bound or falls, but not both.",
         },
         finding=f"at n = {largest} and d = n/128, where the bound is {bound:.2f}, the relative error is {last} "

@@ -227,8 +227,8 @@ def ht_42(runs: dict[str, xr.Dataset] | None = None) -> Outcome:
     heavy = True if wins.values.all() else False if claims.below(won, 1 / 2) else "partly"
     return Outcome(
         parts={"a": claims.all_of(*(claims.below(one, link) for one in rho.values())), "b": heavy, "c": "answered"},
-        answer="Larger leading overlaps seem to go with a wider bulk; diagonals look heavy-tailed only because they decay, and "
-        "no measure of spread reliably tells the shapes apart."
+        answer="Larger leading overlaps seem to go with a wider bulk; diagonals look heavy-tailed only because they "
+        "decay; no measure of spread reliably tells shapes apart."
         if max(one.estimate for one in rho.values()) < -1 / 2 and not levelled.any() and not told
         else "How overlaps go with the tail of the spectrum is not as simple as the document hopes.",
         finding=f"rank correlation of the ten leading diagonal overlaps with the exponent over six rates "

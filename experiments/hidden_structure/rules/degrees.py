@@ -405,7 +405,8 @@ def hs_34(
     return Outcome(
         parts=parts,
         answer={
-            "reproduced": "Yes with the author's settings; with one other, of the same grid, a network learns degrees 12 to 15 too."
+            "reproduced": "Yes with the author's settings; with one other, of the same grid, a network learns "
+            "degrees 12 to 15 too."
             if chosen
             else "Yes: degrees up to 11 are learned, 12 and more are not, and units align.",
             "contradicted": "No: learning does not end at degree 11, and units do not align.",

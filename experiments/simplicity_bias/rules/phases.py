@@ -72,8 +72,9 @@ def sb_04(early: xr.Dataset | None = None) -> Outcome:
             "otherwise": "Not clear: the neurons turn too little, or grow too much, to say so.",
         },
         finding=f"over {early.turn.size} runs the median neuron turns by {least} rad where it turns least, and output "
-        f"weights grow at most {float(over.max()):.2f} times λ^(-1/4), and at most {float(smallest.ratio.max()):.1f}-fold "
-        f"at λ = {float(smallest.scale):.0e}, where at least {float(smallest.loss.min()):.4f} of the loss is left",
+        f"weights grow at most {float(over.max()):.2f} times λ^(-1/4), and at most "
+        f"{float(smallest.ratio.max()):.1f}-fold at λ = {float(smallest.scale):.0e}, where at least "
+        f"{float(smallest.loss.min()):.4f} of the loss is left",
         evidence={"least median turn": least, "growth over λ^(-1/4), largest": float(over.max())},
     )
 

@@ -518,8 +518,8 @@ def sb_39(table: xr.DataArray | None = None, noise: float = teachers.NOISE) -> O
     return Outcome(
         verdict="contradicted" if far else True if holds else None if holds is None else "partly",
         answer={
-            "reproduced": "Yes, in five and ten dimensions from 10 d³ points: the losses differ by less than one per cent, the "
-            "excess twofold.",
+            "reproduced": "Yes, in five and ten dimensions from 10 d³ points: the losses differ by less than one per "
+            "cent, the excess twofold.",
             "contradicted": "No: the test losses of the two limits differ, however many points there are.",
             "otherwise": "In part: the test losses come close, but not within one per cent at the threshold.",
         },
