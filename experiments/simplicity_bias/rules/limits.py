@@ -71,7 +71,7 @@ def stopped_and_driven() -> dict[str, xr.Dataset]:
     few = records.load("simplicity_bias/driven").excess.isel(stage=-1, drop=True)
     many = records.load("simplicity_bias/interpolating").solved_excess.isel(step=-1, drop=True)
     million = records.load("simplicity_bias/stopped").excess.isel(step=-1, drop=True)
-    pairs = {"1008 neurons": (narrow().decayed_excess, few), "10,000 neurons, a million steps": (million, many)}
+    pairs = {"1008 neurons": (narrow().decayed_excess, few), "10,000 neurons": (million, many)}
     if (whole := whole_budget()) is not None:
         pairs["10,000 neurons, whole budget"] = (whole, many)
     return {
@@ -104,6 +104,7 @@ def sb_01(pairs: Mapping[str, xr.Dataset] | None = None) -> Outcome:
     }  # fmt: skip
     least = min(float(one.driven.min()) for one in pairs.values()) / NOISE
     near = [f"{one} at n = {n}" for n, one in found.get("1008 neurons", {}).items() if n < above]
+    steps = {"10,000 neurons": ", a million steps,"}
     return Outcome(
         parts=parts,
         answer={
@@ -114,7 +115,7 @@ def sb_01(pairs: Mapping[str, xr.Dataset] | None = None) -> Outcome:
             "networks gain little or nothing.",
         },
         finding="excess risk from small weights over that of an interpolating network with the same data and width: "
-        + "; ".join(f"{name} {one}" for name, by_n in found.items() for one in [told(by_n, above)])
+        + "; ".join(f"{name}{steps.get(name, '')} {told(by_n, above)}" for name, by_n in found.items())
         + (f"; just at the threshold, 1008 neurons, {near[0]}" if near else "")
         + f"; no interpolating network at any n has less than {least:.2g} times the noise",
         evidence={f"{name}, n = {n}": one for name, by_n in found.items() for n, one in by_n.items()},
