@@ -67,6 +67,13 @@ def test_long_cells_are_compared_in_part_or_to_their_end(recorded, monkeypatch, 
         verification.verify("planted/walk")
 
 
+def test_a_processor_with_the_kernels_of_another_is_one_of_its_own(monkeypatch):
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    own = records.processor()
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "SkylakeX")
+    assert records.processor() == f"{own} as SkylakeX"
+
+
 def test_on_another_processor_the_start_of_chaotic_runs_is_compared(recorded, monkeypatch):
     monkeypatch.setattr(records, "recipes", lambda *_: cells.RECORDS)
     for name in ("planted/chaotic", "planted/slow"):

@@ -208,7 +208,15 @@ def expected_seconds(name: str, chosen: Sequence[Mapping[str, object]] | None = 
 
 
 def processor() -> str:
-    """Name, family and model of the processor, as far as the system tells: one name may stand for several designs."""
+    """Name, family and model of the processor, as far as the system tells: one name may stand for several designs.
+
+    With the kernels of another, where the environment variable OPENBLAS_CORETYPE has OpenBLAS take these.
+    """
+    kernels = os.environ.get("OPENBLAS_CORETYPE")
+    return f"{_processor()} as {kernels}" if kernels else _processor()
+
+
+def _processor() -> str:
     with suppress(OSError, KeyError):
         first = Path("/proc/cpuinfo").read_text(encoding="utf-8").partition("\n\n")[0]
         said = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
