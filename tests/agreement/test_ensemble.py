@@ -191,6 +191,7 @@ def test_any_shape_and_any_batch_equals_pytorch(n, widths, decay, seed, data):
     x, _ = problem(n, seed, inputs=widths[0])
     y = stream(seed, "labels").standard_normal(n)
     options = {"loss": "absolute", "optimiser": optimiser, "epochs": 2, "batch": batch, "validation": (x, y)}
+    options |= {"min_delta": 1e-9}  # of dead networks rounding would choose the best epoch
     assert_same(networks, x, y, tolerance=1e-8, rates=rate, decays=decay, **options)
 
 
