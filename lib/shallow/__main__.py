@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import signal
 import sys
@@ -12,7 +11,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from shallow.book import fingerprint, recording, records, sweep, verification
+from shallow.book import deciding, fingerprint, recording, records, sweep, verification
+from shallow.book.claims.rules import row_of
 from shallow.extras import click, cpu_count
 
 INTERRUPTED = 130  # the customary exit status after Ctrl-C
@@ -211,9 +211,8 @@ def claim(ids, anew) -> None:
 
     The exit status is 1 if the ledger says something else, or a recomputed cell differs.
     """
-    deciding = importlib.import_module("experiments.deciding")
     try:
-        rows = list(map(deciding.row, ids))
+        rows = [row_of(id.upper()) for id in ids]
     except KeyError as unknown:
         raise click.UsageError(unknown.args[0]) from None
     agree = [deciding.show(row, anew=anew) for row in rows]

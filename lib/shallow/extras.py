@@ -19,6 +19,7 @@ from typing import Any
 SOURCES = {
     "torch": "torch",
     "nn": "torch.nn",
+    "LinearSVC": "sklearn.svm:LinearSVC",
     "SVC": "sklearn.svm:SVC",
     "SVR": "sklearn.svm:SVR",
     "ConvergenceWarning": "sklearn.exceptions:ConvergenceWarning",

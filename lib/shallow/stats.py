@@ -123,6 +123,67 @@ def student(values: np.ndarray) -> Interval:
     return Interval(float(values.mean()), float(values.mean() - half), float(values.mean() + half))
 
 
+def share(flags: np.ndarray) -> Interval:
+    """Share of true flags of any shape, by :func:`wilson`."""
+    return _share("flags", flags)
+
+
+def _share(name: str, flags: np.ndarray) -> Interval:
+    checks.numbers(**{name: flags})
+    fine = np.isin(flags, (0, 1))
+    if not fine.all():
+        raise ValueError(f"{name} must be true or false, got {checks.given(flags, fine)}")
+    return wilson(np.ravel(flags))
+
+
+def welch(first: np.ndarray, second: np.ndarray) -> Interval:
+    r"""Difference $\bar x_1 - \bar x_2$ of the means of two independent samples of at least two values each.
+
+    Welch's interval $\pm\, t_{\nu, 0.975} \sqrt{v_1 + v_2}$, where $v_i = s_i^2 / n_i$ and
+    $\nu = (v_1 + v_2)^2 / \bigl(v_1^2/(n_1 - 1) + v_2^2/(n_2 - 1)\bigr)$; if one sample has no spread it is
+    :func:`student`'s of the other, if neither has it is the difference alone.
+    """
+    samples = []
+    for name, values in (("first", first), ("second", second)):
+        checks.array(("n",), **{name: values})
+        if len(values) < 2:
+            raise ValueError(f"{name} must hold at least two values, got {checks.given(values)}")
+        samples.append(np.asarray(values, dtype=float))
+    apart = float(samples[0].mean() - samples[1].mean())
+    parts = np.array([values.var(ddof=1) / len(values) if np.ptp(values) else 0.0 for values in samples])
+    if not parts.any():
+        return Interval(apart, apart, apart)
+    freedom = parts.sum() ** 2 / sum(part**2 / (len(values) - 1) for part, values in zip(parts, samples, strict=True))
+    half = float(special.stdtrit(freedom, 0.975) * parts.sum() ** 0.5)
+    return Interval(apart, apart - half, apart + half)
+
+
+def newcombe(first: np.ndarray, second: np.ndarray) -> Interval:
+    r"""Difference $p_1 - p_2$ of the shares of true flags of two independent samples of any shapes.
+
+    Newcombe's interval from the Wilson intervals $[l_i, u_i]$ of both: down to
+    $\sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2}$ below the difference, up to $\sqrt{(u_1 - p_1)^2 + (p_2 - l_2)^2}$ above.
+    """
+    one, other = _share("first", first), _share("second", second)
+    apart = one.estimate - other.estimate
+    down = np.hypot(one.estimate - one.low, other.high - other.estimate)
+    return Interval(
+        apart, float(apart - down), float(apart + np.hypot(one.high - one.estimate, other.estimate - other.low))
+    )
+
+
+def geometric(ratios: np.ndarray) -> Interval:
+    """Geometric mean of positive ratios (n,), n >= 2, with :func:`student`'s interval of their logarithms.
+
+    Of paired quantities give the ratios: it is the ratio of the geometric means.
+    """
+    checks.array(("n",), ratios=ratios)
+    checks.positive(ratios=ratios)
+    logs = student(np.log(np.asarray(ratios, dtype=float)))
+    with np.errstate(over="ignore"):
+        return Interval(*(float(np.exp(one)) for one in (logs.estimate, logs.low, logs.high)))
+
+
 def bootstrap(
     values: np.ndarray, statistic: Callable[..., np.ndarray] = np.mean, *, name: str, resamples: int = RESAMPLES
 ) -> Interval:

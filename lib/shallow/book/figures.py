@@ -8,7 +8,7 @@ Every helper draws on the axes that it is given and returns nothing, so that a c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
@@ -20,7 +20,8 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import LogLocator
 from numpy.typing import ArrayLike
 
-from shallow.book import session
+from shallow.book import records, session
+from shallow.stats import Interval
 
 STYLE = "shallow.book.book"  # book.mplstyle beside this module
 
@@ -36,16 +37,25 @@ COLOURS = {
     "shade": "#EEF2F6",
 }
 
+#: Hues without a fixed meaning, for a page to say what they mean there.
+BLUE, ORANGE, GREEN, PINK = PALETTE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+
 # Eight cluster curves: the hue says which, the line style says it again in grey.
 _HUES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#8A8A8A")
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)), (0, (3, 3)))
+
+#: In the metadata of all that a notebook displays: the records that its cell has loaded so far, under "", and those
+#: that earlier cells have loaded, by their execution counts.  The site links them below its figures.
+BEHIND = "shallow.records"
+_EARLIER: dict[str, list[str]] = {}
 
 
 def use() -> None:
     """Set the style of the book for the session; in a notebook also two pixels of PNG per page pixel.
 
     Notebook figures are not cropped, so that panels of one size stay of one size on the page.  A reader's notebook does
-    not stop where an assertion fails, see :func:`shallow.book.session.soften`.
+    not stop where an assertion fails, see :func:`shallow.book.session.soften`.  What it displays says in its metadata
+    which recorded runs have been loaded up to then.
     """
     plt.style.use(STYLE)
     try:
@@ -58,6 +68,23 @@ def use() -> None:
 
     set_matplotlib_formats("retina", bbox_inches=None)
     session.soften(shell)
+    shell.events.register("post_run_cell", _cell_done)
+    shell.display_pub.unregister_hook(_with_records)  # of an earlier call
+    shell.display_pub.register_hook(_with_records)
+
+
+def _cell_done(result) -> None:
+    """What has been loaded was loaded by the cell that has just been run."""
+    if records.loaded:
+        _EARLIER[str(result.execution_count)] = records.loaded.copy()
+        records.loaded.clear()
+
+
+def _with_records(message: dict) -> dict:
+    """A message that displays something, with the records behind it."""
+    if (_EARLIER or records.loaded) and message["msg_type"] == "display_data":
+        message["content"]["metadata"][BEHIND] = _EARLIER | {"": records.loaded.copy()}
+    return message
 
 
 def cluster_styles(periods: int) -> list[dict]:
@@ -124,10 +151,26 @@ def fan(
     label: str | None = None,
     colour: str = COLOURS["live"],
     linestyle: str = "-",
+    linewidth: float | None = None,
 ) -> None:
     """A curve within its band: the line `median`, the region from `low` to `high` shaded; all (points,)."""
     ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
-    ax.plot(x, median, color=colour, linestyle=linestyle, label=label)
+    ax.plot(x, median, color=colour, linestyle=linestyle, linewidth=linewidth, label=label)
+
+
+def errorbars(ax: Axes, x: ArrayLike, found: Iterable[Interval], *, scale: float = 1.0, **looks) -> None:
+    """Estimates with their intervals, all times `scale`, against x (points,); `looks` go to `Axes.errorbar`."""
+    middle, low, high = scale * np.array([[one.estimate, one.low, one.high] for one in found]).T
+    ends = np.maximum([middle - low, high - middle], 0)  # an end may miss its estimate by rounding
+    ax.errorbar(x, middle, ends, **{"capsize": 2} | looks)
+
+
+def few_ticks(ax: Axes) -> None:
+    """For a small histogram of large eigenvalues: these in thousands, densities in powers of ten, and few numbers."""
+    ax.ticklabel_format(axis="y", style="sci", scilimits=(0, 3))
+    ax.locator_params(axis="x", nbins=3)
+    ax.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}")
+    ax.set_xlabel("eigenvalue / 1000")
 
 
 def clusters(ax: Axes, periods: int, *, ticks: bool = True) -> None:

@@ -1,9 +1,9 @@
 """What code a result depends on: a hash over the content of every definition that a function uses, directly or not.
 
 Names and modules do not count: definitions are numbered in the order in which they are met, and a reference stands for
-that number, so that code may be moved and renamed.  What else does not count is in :mod:`shallow.book.canonical_code`.
-Definitions that are not used do not count either: a new initialisation in `nets` marks no recorded run stale, a changed
-line of a trainer marks all that it trained.
+that number, so that code may be moved and renamed.  Docstrings, comments, annotations and layout do not count, nor do
+definitions that are not used, nor the checks of arguments in :mod:`shallow.checks`: a new initialisation in `nets`
+marks no recorded run stale, a changed line of a trainer marks all that it trained.
 """
 
 from __future__ import annotations
@@ -12,15 +12,20 @@ import ast
 import functools
 import hashlib
 import importlib.util
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shallow.book.canonical_code import WHOLE, Code, Place, clean, stored_names
-
 PACKAGE = "shallow"
-EXTRAS = "shallow.extras"  # what is imported from there is another library's
+#: Modules that are not followed: what comes from there is another library's, or refuses arguments and does no more.
+LEFT_OUT = {"shallow.extras", "shallow.checks"}
+_WHOLE = "*"  # in the place of a name: all definitions of a module that is used other than by its attributes
 _AT_IMPORT = ""  # in the place of a name: the statements that run when a module is imported
+#: Parts of a syntax tree that change no result, or that not every Python has.
+_SILENT = {"annotation", "returns", "ctx", "kind", "type_comment", "type_params", "type_ignores", "simple"}
+
+Place = tuple[str, str]  # module and name
 
 
 def of(function: Callable) -> str:
@@ -34,10 +39,14 @@ def of(function: Callable) -> str:
             written in a way that cannot be followed.
     """
     place = (function.__module__, function.__qualname__)
-    library = _library(frozenset({PACKAGE, place[0].partition(".")[0]}))
-    if not library.is_module(place[0]) or place[1] not in library.module(place[0]).definitions:
-        raise ValueError(f"function must be defined at the top level of a module, got {'.'.join(place)}")
-    return library.digest(place)
+    with _LOCK:
+        library = _library(frozenset({PACKAGE, place[0].partition(".")[0]}))
+        if not library.is_module(place[0]) or place[1] not in library.module(place[0]).definitions:
+            raise ValueError(f"function must be defined at the top level of a module, got {'.'.join(place)}")
+        return library.digest(place)
+
+
+_LOCK = threading.Lock()
 
 
 @functools.cache
@@ -51,7 +60,8 @@ class _Module:
 
     name: str
     definitions: dict[str, list[ast.stmt]] = field(default_factory=dict)
-    imported: dict[str, Place] = field(default_factory=dict)  # name -> (module, name there), or (module, WHOLE)
+    imported: dict[str, Place] = field(default_factory=dict)  # name -> (module, name there), or (module, _WHOLE)
+    foreign: dict[str, str] = field(default_factory=dict)  # name -> what of another library it is
     statements: list[ast.stmt] = field(default_factory=list)
 
 
@@ -61,7 +71,7 @@ class _Library:
     def __init__(self, packages: frozenset[str]) -> None:
         self.packages = packages
         self.modules: dict[str, _Module] = {}
-        self.codes: dict[Place, Code] = {}
+        self.codes: dict[Place, tuple[str, list[Place]]] = {}
         self.digests: dict[Place, str] = {}
         self.known: dict[str, bool] = {}
 
@@ -70,63 +80,102 @@ class _Library:
         if start not in self.digests:
             numbers, texts, queue = {start: 0}, [], [start]
             for place in queue:
-                code = self.code(place)
-                for used in code.references:
+                text, references = self.code(place)
+                for used in references:
                     if used not in numbers:
                         numbers[used] = len(numbers)
                         queue.append(used)
-                texts.append(f"{code.text}\0{[numbers[used] for used in code.references]}")
+                texts.append(f"{text}\0{[numbers[used] for used in references]}")
             self.digests[start] = hashlib.sha256("\1".join(texts).encode()).hexdigest()[:16]
         return self.digests[start]
 
-    def code(self, place: Place) -> Code:
-        """The canonical code at a place; a definition leads to what runs when its module is imported."""
+    def code(self, place: Place) -> tuple[str, list[Place]]:
+        """What stands at a place as text with a sign for every reference, and the references in order."""
         if place not in self.codes:
-            self.codes[place] = Code()  # what a definition that uses itself sees
             module, name = self.module(place[0]), place[1]
-            if name == WHOLE:  # its names may be looked up by a string
+            if name == _WHOLE:  # its names may be looked up by a string
                 names = sorted(module.definitions)
-                self.codes[place] = Code("\n".join(names), [(module.name, name) for name in names])
-            elif name == _AT_IMPORT:
-                self.codes[place] = clean(module.statements, module.name, self)
+                self.codes[place] = "\n".join(names), [(module.name, name) for name in names]
             else:
-                found = clean(module.definitions[name], module.name, self)
-                found.references += [(module.name, _AT_IMPORT)] if module.statements else []
-                self.codes[place] = found
+                references: list[Place] = []
+                nodes = module.statements if name == _AT_IMPORT else module.definitions[name]
+                text = "\n".join(self.text(node, module, name, references) for node in nodes)
+                if name != _AT_IMPORT and module.statements:
+                    references.append((module.name, _AT_IMPORT))
+                self.codes[place] = text, references
         return self.codes[place]
+
+    def text(self, value: object, module: _Module, name: str, references: list[Place]) -> str:
+        """A part of a syntax tree as text, the same on every Python; what it refers to is added to the references.
+
+        A local name counts as the definition of that name, if there is one: a dependency more than there need be.
+        """
+        if isinstance(value, list):
+            return f"[{','.join(self.text(one, module, name, references) for one in value if not _is_text(one))}]"
+        if not isinstance(value, ast.AST):
+            return repr(value)
+        if isinstance(value, ast.Name | ast.Attribute):
+            if place := self.refers(value, module.name):
+                references.append(place)
+                return "§"
+            if isinstance(value, ast.Name) and value.id in module.foreign:
+                return module.foreign[value.id]
+        parts = [
+            self.text(part, module, name, references)
+            for key, part in ast.iter_fields(value)
+            if key not in _SILENT and part is not None and part != [] and not (key == "name" and part == name)
+        ]
+        return f"{type(value).__name__}({','.join(parts)})"
+
+    def refers(self, node: ast.expr, module: str) -> Place | None:
+        """What a name, or an attribute of a module, stands for, if that is followed."""
+        if isinstance(node, ast.Name):
+            return self.place(module, node.id)
+        owner = self.refers(node.value, module) if isinstance(node, ast.Attribute) else None
+        return self.place(owner[0], node.attr) if owner and owner[1] == _WHOLE else None
+
+    def place(self, module: str, name: str) -> Place | None:
+        """Where a name of a module is defined: there, where that module imports it from, or as a submodule."""
+        found = self.module(module)
+        if name in found.definitions:
+            return module, name
+        if target := found.imported.get(name):
+            return target if target[1] == _WHOLE else self.place(*target)
+        return (f"{module}.{name}", _WHOLE) if self.is_module(f"{module}.{name}") else None
 
     def module(self, name: str) -> _Module:
         """The parsed module of that name."""
         if name not in self.modules:
-            self.modules[name] = self._parsed(_Module(name), Path(importlib.util.find_spec(name).origin).read_bytes())
+            module = self.modules[name] = _Module(name)
+            for node in ast.parse(Path(importlib.util.find_spec(name).origin).read_bytes()).body:
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    self._note_imports(node, module)
+                elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+                    module.definitions.setdefault(node.name, []).append(node)
+                elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+                    for bound in _bound(node):
+                        module.definitions.setdefault(bound, []).append(node)
+                elif not (_is_text(node) or _is_for_types(node)):
+                    module.statements.append(node)
         return self.modules[name]
-
-    def _parsed(self, module: _Module, source: bytes) -> _Module:
-        for node in ast.parse(source).body:
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                self._note_imports(node, module)
-            elif isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign | ast.AugAssign):
-                for bound in (names := stored_names(node)):
-                    own = node if len(names) == 1 else ast.parse(ast.unparse(node)).body[0]
-                    module.definitions.setdefault(bound, []).append(own)
-            elif not (_is_text(node) or _is_for_types(node)):
-                module.statements.append(node)
-        return module
 
     def _note_imports(self, node: ast.Import | ast.ImportFrom, module: _Module) -> None:
         followed = [alias for alias in node.names if isinstance(node, ast.Import) and self.is_module(alias.name)]
         if followed or getattr(node, "level", 0):
             message = f"{module.name} must import as in `from package import module`, got {ast.unparse(node)!r}"
             raise ValueError(message)
-        for alias in node.names if isinstance(node, ast.ImportFrom) else []:
-            if self.is_module(f"{node.module}.{alias.name}"):
-                module.imported[alias.asname or alias.name] = (f"{node.module}.{alias.name}", WHOLE)
-            elif self.is_module(node.module):
+        for alias in node.names:
+            whole = f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
+            if self.is_module(whole):
+                module.imported[alias.asname or alias.name] = (whole, _WHOLE)
+            elif isinstance(node, ast.ImportFrom) and self.is_module(node.module):
                 module.imported[alias.asname or alias.name] = (node.module, alias.name)
+            else:
+                module.foreign[alias.asname or alias.name.partition(".")[0]] = whole
 
     def is_module(self, name: str) -> bool:
-        """Whether that is a module of the packages."""
-        if name.partition(".")[0] not in self.packages or name == EXTRAS:
+        """Whether that is a module whose code is followed."""
+        if name.partition(".")[0] not in self.packages or name in LEFT_OUT:
             return False
         if name not in self.known:
             try:
@@ -135,28 +184,14 @@ class _Library:
                 self.known[name] = False
         return self.known[name]
 
-    def place(self, module: str, name: str) -> Place | None:
-        """Where a name of a module is defined: there, where that module imports it from, or as a submodule."""
-        found = self.module(module)
-        if name in found.definitions:
-            return module, name
-        if target := found.imported.get(name):
-            return target if target[1] == WHOLE else self.place(*target)
-        return (f"{module}.{name}", WHOLE) if self.is_module(f"{module}.{name}") else None
 
-    def is_foreign(self, node: ast.Import | ast.ImportFrom) -> bool:
-        """Whether an import is of other libraries alone."""
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [f"{node.module}"]
-        return not getattr(node, "level", 0) and not any(map(self.is_module, names))
-
-    def is_check(self, place: Place) -> bool:
-        """Whether that is a function that only refuses arguments."""
-        nodes = self.module(place[0]).definitions.get(place[1], [])
-        plain = len(nodes) == 1 and isinstance(nodes[0], ast.FunctionDef) and not nodes[0].decorator_list
-        return plain and self.code(place).is_empty
+def _bound(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[str]:
+    """The names that an assignment at the top of a module binds."""
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name))
 
 
-def _is_text(node: ast.stmt) -> bool:
+def _is_text(node: object) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 

@@ -25,9 +25,16 @@ STYLES = ("vendor/uplot/uPlot.min.css", "lab.css")
 def scripts(name: str) -> tuple[str, ...]:
     """The scripts of one laboratory in the order in which they are loaded, relative to book/_static."""
     return (
-        "vendor/uplot/uPlot.iife.min.js", "lab/streams.js", "lab/algebra.js", "lab/plane.js", "lab/perceptrons.js",
-        "lab/vectors.js", f"lab/{name}.js", f"lab/{name}_view.js", "lab/shell.js",
-    )  # fmt: skip
+        "vendor/uplot/uPlot.iife.min.js",
+        "lab/streams.js",
+        "lab/algebra.js",
+        "lab/plane.js",
+        "lab/perceptrons.js",
+        "lab/vectors.js",
+        f"lab/{name}.js",
+        f"lab/{name}_view.js",
+        "lab/shell.js",
+    )
 
 
 @dataclass(frozen=True)

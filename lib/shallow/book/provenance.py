@@ -21,7 +21,7 @@ from IPython.display import Markdown, display
 
 from shallow.book import figures, paths, records, verification
 from shallow.book.claims.display import Display, to
-from shallow.book.claims.rows import pages, rests
+from shallow.book.claims.rows import everything, pages
 from shallow.book.recipes import Recipe
 
 COLUMNS = ["record", "what it is", "cells", "time", "MB", "made", "state", "redone", "used in", "compared"]
@@ -131,9 +131,9 @@ def uses(folder: Path = paths.BOOK) -> Mapping[str, list[Use]]:
             elif how == "provenance":
                 what = name.strip('f"')
                 raise ValueError(f"{page.name} loads {what!r} above its first target, so that nothing can link there")
-    for id, names in rests().items():
-        for name in names if id.lower() in sections else ():
-            found[name].append(sections[id.lower()])
+    for row in everything():
+        for name in row.records if row.id.lower() in sections else ():
+            found[name].append(sections[row.id.lower()])
     return {name: list(dict.fromkeys(places)) for name, places in found.items()}
 
 

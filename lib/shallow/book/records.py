@@ -31,6 +31,9 @@ from shallow.book.store import replace_files
 #: Former names of cells, as manifests may have them, and their present names.
 RENAMED: dict[str, str] = {}
 
+#: The present names of what :func:`load` has loaded; in notebooks, by the present cell (:mod:`shallow.book.figures`).
+loaded: list[str] = []
+
 #: What is read of a manifest, and of each note on cells that were redone.
 _TYPES = dict.fromkeys(("fingerprint", "sha256", "date", "processor", "device"), str)
 _TYPES |= {"cells": int, "bytes": int, "seconds": (int, float), "seconds_by": dict, "specification": dict}
@@ -43,10 +46,24 @@ class RecordError(RuntimeError):
 
 @functools.cache
 def recipes(*chapters: str) -> dict[str, Recipe]:
-    """The recorded runs of some chapters, or of all, in the order of the book, by name ("chapter/run")."""
+    """The recorded runs of some chapters, or of all, in the order of the book, by name.
+
+    A name is the folder of the module that declares the run and the run's own: "<chapter>/<page>/<run>".
+    """
     chapters = chapters or importlib.import_module("experiments").CHAPTERS
-    modules = {chapter: importlib.import_module(f"experiments.{chapter}.recorded") for chapter in chapters}
-    return {f"{chapter}/{name}": run for chapter, module in modules.items() for name, run in module.RECORDS.items()}
+    modules = [importlib.import_module(f"experiments.{chapter}.recorded").MODULES for chapter in chapters]
+    return {
+        "/".join([*module.__name__.split(".")[1:-1], name]): recipe
+        for module in itertools.chain(*modules)
+        for name, recipe in module.RECORDS.items()
+    }
+
+
+@functools.cache
+def former_names() -> dict[str, str]:
+    """The present names of records that were renamed, by the former ones."""
+    file = paths.ROOT / "records" / "former_names.json"
+    return json.loads(file.read_text(encoding="utf-8"))
 
 
 def recipe(name: str) -> Recipe:
@@ -147,12 +164,13 @@ def checked(name: str) -> dict:
 
 
 def load(name: str) -> xr.Dataset:
-    """The stored dataset of a recorded run, in memory.
+    """The stored dataset of a recorded run, by its present name or a former one, in memory.
 
     Raises:
         KeyError: unknown name.
         RecordError: as :func:`checked`; or the file holds no dataset, or one of another grid.
     """
+    name = former_names().get(name, name)
     checked(name)
     file, axes = files(name)[0], specification(recipe(name))["axes"]
     try:
@@ -162,6 +180,8 @@ def load(name: str) -> xr.Dataset:
         raise _damaged(file, name, f"holds no dataset of the grid ({type(error).__name__}: {error})") from None
     if grid != axes or not all(set(axes) <= set(array.dims) for array in found.data_vars.values()):
         raise _damaged(file, name, "holds a dataset of another grid")
+    if name not in loaded:
+        loaded.append(name)
     return found
 
 

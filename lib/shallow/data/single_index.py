@@ -202,6 +202,9 @@ def moments(link: str) -> Moments:
     """The Gaussian moments of a link, by quadrature."""
     checks.one_of(LINKS, link=link)
     sigma = LINKS[link]
-    return Moments(*map(float, expectation(
-        lambda z: np.stack([sigma(z), z * sigma(z), sigma(z) ** 2, ((sigma(z) + sigma(-z)) / 2) ** 2])
-    )))  # fmt: skip
+    return Moments(
+        *map(
+            float,
+            expectation(lambda z: np.stack([sigma(z), z * sigma(z), sigma(z) ** 2, ((sigma(z) + sigma(-z)) / 2) ** 2])),
+        )
+    )

@@ -161,7 +161,7 @@ class _Descent:
         changed = np.zeros(most, dtype=np.int64)
         taken = second_moments.walk(
             self.x, self.y, self.Z, self.patterns, self.keys, self.step, most, self.patience, changed
-        )  # fmt: skip
+        )
         self.changes |= {self.t + i: changed[i] for i in np.flatnonzero(changed)}
         self.t, self.plain = self.t + taken, self.plain + taken
 

@@ -11,25 +11,24 @@ With rows x of a batch of B samples, residuals $\ell'(\hat y)$ and read-out $\rh
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import scipy.linalg  # noqa: F401  compiled code calls its BLAS, which must be loaded before it can be limited
 
 from shallow.data.nlgp import Process, arcsine_law
-from shallow.train import functions
-from shallow.train.on_disk import kept
-from shallow.train.vector_math import GROUP, compiled, erf_and_slope, erfi, normals
+from shallow.train.vector_math import FAST, GROUP, compiled, erf_of, erfi_of, fill_normals
 
 #: Pixels in a block: about 250 rows of 40, or 25 of 400.
 BLOCK = 10_000
 #: Nonlinearities, as numbers for compiled code: s z, s erf(g z), s erfi(g z) and s sign(z).
 LINEAR, ERF, ERFI, SIGN = 0, 1, 2, 3
-#: Losses that work in both number types.
-LOSSES = ("square", "absolute")
+#: Activations and losses; compiled code takes their numbers in this order.
+ACTIVATIONS, LOSSES = ("relu", "erf"), ("square", "absolute")
+ROOT_TWO = 2**0.5
+_kept = numba.njit(nogil=True, error_model="numpy", fastmath=FAST, cache=True)
 
 
 class Recipe(NamedTuple):
@@ -64,124 +63,121 @@ def recipe(process: Process, real: type) -> Recipe:
     return Recipe(across, along, kind, float(gain), scale)
 
 
-@functools.cache
-def sampler(real: type) -> Callable[..., None]:
-    """Compiled ``draw(recipe, state, white, mixed, x)``: independent samples in the rows of x, shape (rows, n1 n2).
+@_kept
+def draw(recipe, state, white, mixed, x):
+    """Independent samples in the rows of x, shape (rows, n1 n2), in its number type.
 
     Args:
         state: of :func:`shallow.train.vector_math.lanes`; moved on.
         white, mixed: room for rows r1 r2 numbers, rounded up to a whole `GROUP`, and for rows n1 r2.
     """
-    fill, erf_of, erfi_of, root_two = normals(real), erf_and_slope(real), erfi(real), real(2**0.5)
-
-    @compiled
-    def draw(recipe, state, white, mixed, x):
-        across, along, kind, gain, scale = recipe
-        rows = len(x)
-        r1, n1 = across.shape
-        r2, n2 = along.shape
-        size = rows * r1 * r2
-        fill(state, white[: -(-size // GROUP) * GROUP])
-        if n1 == 1:
-            half = white[:size].reshape(r2, rows)
-        else:
-            half = mixed[: r2 * rows * n1].reshape(r2 * rows, n1)
-            np.dot(white[:size].reshape(r2 * rows, r1), across, half)
-            half = half.reshape(r2, rows * n1)
-        np.dot(half.T, along, x.reshape(rows * n1, n2))
-        flat = x.reshape(x.size)
-        rate, size_of = real(gain), real(scale)
-        if kind == LINEAR:
-            for i in range(len(flat)):
-                flat[i] *= size_of
-        elif kind == ERF:
-            for i in range(len(flat)):
-                flat[i] = size_of * erf_of(root_two * rate * flat[i])[0]
-        elif kind == ERFI:
-            for i in range(len(flat)):
-                flat[i] = size_of * erfi_of(rate * flat[i])
-        else:
-            for i in range(len(flat)):
-                flat[i] = size_of * np.sign(flat[i])
-
-    return draw
+    across, along, kind, gain, scale = recipe
+    real = x.dtype.type
+    rows = len(x)
+    r1, n1 = across.shape
+    r2, n2 = along.shape
+    size = rows * r1 * r2
+    fill_normals(state, white[: -(-size // GROUP) * GROUP])
+    if n1 == 1:
+        half = white[:size].reshape(r2, rows)
+    else:
+        half = mixed[: r2 * rows * n1].reshape(r2 * rows, n1)
+        np.dot(white[:size].reshape(r2 * rows, r1), across, half)
+        half = half.reshape(r2, rows * n1)
+    np.dot(half.T, along, x.reshape(rows * n1, n2))
+    flat = x.reshape(x.size)
+    rate, size_of, root_two = real(gain), real(scale), real(ROOT_TWO)
+    if kind == LINEAR:
+        for i in range(len(flat)):
+            flat[i] *= size_of
+    elif kind == ERF:
+        for i in range(len(flat)):
+            flat[i] = size_of * erf_of(root_two * rate * flat[i])[0]
+    elif kind == ERFI:
+        for i in range(len(flat)):
+            flat[i] = size_of * erfi_of(rate * flat[i])
+    else:
+        for i in range(len(flat)):
+            flat[i] = size_of * np.sign(flat[i])
 
 
-@functools.cache
-def descent(real: type, activation: str, loss: str) -> Callable[..., None]:
-    """Compiled ``descend(W, b, low, high, state, recipes, labels, size, readout, offset, rate, losses)``.
-
-    Takes ``len(losses)`` steps in place and fills `losses` with the mean loss of each batch before its step.
+@_kept
+def descend(activation, loss, W, b, low, high, state, recipes, labels, size, readout, offset, rate, losses):
+    """Take ``len(losses)`` steps in place and fill `losses` with the mean loss of each batch before its step.
 
     Args:
-        real, activation, loss: number type, and names as in :func:`shallow.train.online.train`.
-
-    Arguments of the compiled function:
-        W, b: weights (K, N) and biases (K,) of one network.
+        activation, loss: numbers, the places of their names in `ACTIVATIONS` and `LOSSES`.
+        W, b: weights (K, N) and biases (K,) of one network, float32 or float64.
         low, high: bounds of the biases, shape (K,).
         state: of :func:`shallow.train.vector_math.lanes`.
         recipes, labels: recipe and label of each class.
         size: samples of each class in a batch.
         readout, offset: output is offset + readout times the sum over the neurons.
     """
-    draw, activate, compare = sampler(real), functions.activation(activation, real), functions.LOSSES[loss]
-    zero = real(0)
-
-    @kept(real, activation, loss)
-    @compiled
-    def descend(W, b, low, high, state, recipes, labels, size, readout, offset, rate, losses):
-        width, pixels = W.shape
-        rows = min(max(BLOCK // pixels, 1), size)
-        white, mixed = room(recipes, rows)
-        samples, pulls = np.empty(rows * pixels, real), np.empty(rows * width, real)
-        output, sums = np.empty(rows, real), np.empty(width, real)
-        part, gradient = np.empty_like(W), np.empty_like(W)
-        share = real(readout / (2 * size))
-        for t in range(len(losses)):
-            gradient[:] = zero
-            sums[:] = zero
-            total = 0.0
-            for c in range(2):
-                label = real(labels[c])
-                for start in range(0, size, rows):
-                    count = min(rows, size - start)
-                    x, pull = (
-                        samples[: count * pixels].reshape(count, pixels),
-                        pulls[: width * count].reshape(width, count),
-                    )
-                    draw(recipes[c], state, white, mixed, x)
-                    np.dot(W, x.T, pull)
-                    output[:] = zero
-                    for k in range(width):
-                        bias, row = b[k], pull[k]
+    real = W.dtype.type
+    zero, one = real(0), real(1)
+    width, pixels = W.shape
+    rows = min(max(BLOCK // pixels, 1), size)
+    white, mixed = room(recipes, rows)
+    samples, pulls = np.empty(rows * pixels, W.dtype), np.empty(rows * width, W.dtype)
+    output, sums = np.empty(rows, W.dtype), np.empty(width, W.dtype)
+    part, gradient = np.empty_like(W), np.empty_like(W)
+    share = real(readout / (2 * size))
+    for t in range(len(losses)):
+        gradient[:] = zero
+        sums[:] = zero
+        total = 0.0
+        for c in range(2):
+            label = real(labels[c])
+            for start in range(0, size, rows):
+                count = min(rows, size - start)
+                x, pull = (
+                    samples[: count * pixels].reshape(count, pixels),
+                    pulls[: width * count].reshape(width, count),
+                )
+                draw(recipes[c], state, white, mixed, x)
+                np.dot(W, x.T, pull)
+                output[:] = zero
+                for k in range(width):
+                    bias, row = b[k], pull[k]
+                    if activation == 0:
                         for i in range(count):
-                            value, slope = activate(row[i] + bias)
+                            z = row[i] + bias
+                            output[i] += z if z > zero else (zero if z <= zero else z)  # keeps NaN
+                            row[i] = one if z > zero else zero
+                    else:
+                        for i in range(count):
+                            value, slope = erf_of(row[i] + bias)
                             output[i] += value
                             row[i] = slope
+                if loss == 0:
                     for i in range(count):
-                        value, slope = compare(real(offset) + real(readout) * output[i], label)
-                        total += value
-                        output[i] = share * slope
-                    for k in range(width):
-                        row, pulled = pull[k], zero
-                        for i in range(count):
-                            row[i] *= output[i]
-                            pulled += row[i]
-                        sums[k] += pulled
-                    np.dot(pull, x, part)
-                    gradient += part
-            losses[t] = total / (2 * size)
-            for k in range(width):
-                b[k] = min(max(b[k] - real(rate) * sums[k], low[k]), high[k])
-                for j in range(pixels):
-                    W[k, j] -= real(rate) * gradient[k, j]
-
-    return descend
+                        residual = real(offset) + real(readout) * output[i] - label
+                        total += 0.5 * residual * residual
+                        output[i] = share * residual
+                else:
+                    for i in range(count):
+                        residual = real(offset) + real(readout) * output[i] - label
+                        total += abs(residual)
+                        output[i] = share * np.sign(residual)
+                for k in range(width):
+                    row, pulled = pull[k], zero
+                    for i in range(count):
+                        row[i] *= output[i]
+                        pulled += row[i]
+                    sums[k] += pulled
+                np.dot(pull, x, part)
+                gradient += part
+        losses[t] = total / (2 * size)
+        for k in range(width):
+            b[k] = min(max(b[k] - real(rate) * sums[k], low[k]), high[k])
+            for j in range(pixels):
+                W[k, j] -= real(rate) * gradient[k, j]
 
 
 @compiled
 def room(recipes, rows):
-    """Scratch arrays `white` and `mixed` of :func:`sampler`, for the larger of two recipes."""
+    """Scratch arrays `white` and `mixed` of :func:`draw`, for the larger of two recipes."""
     white = mixed = 0
     for c in range(2):
         across, along = recipes[c][0], recipes[c][1]

@@ -28,8 +28,7 @@ from collections.abc import Callable
 
 import numba
 import numpy as np
-
-from shallow.train.on_disk import kept
+from numba.extending import overload
 
 #: Neurons in a tile, and samples that are written out: 512 neurons of five inputs take 12 kB.
 TILE, GROUP = 512, 4
@@ -56,7 +55,7 @@ def _source(d: int) -> str:
         return samples("g{k} = g{k} + c{u}_{k} if uint32(idle & BIT{u}) == 0 else g{k}")
 
     return f"""
-def forward(W, a, x, output, bits):
+def forward(inputs, W, a, x, output, bits):
     for group in range(bits.shape[0]):
         b = {GROUP} * group
         {four("o{u} = ZERO")}
@@ -69,7 +68,7 @@ def forward(W, a, x, output, bits):
             bits[group, j] = {four("(NONE if s{u} > ZERO else BIT{u})", " | ")}
         {four("output[b + {u}] += o{u}")}
 
-def backward(bits, c, g):
+def backward(inputs, bits, c, g):
     g[:] = ZERO
     for group in range(bits.shape[0]):
         b = {GROUP} * group
@@ -80,7 +79,7 @@ def backward(bits, c, g):
             {masked_sums()}
             {over("g[{k}, j] = g{k}")}
 
-def move(W, a, g):
+def move(inputs, W, a, g):
     for j in range(a.shape[0]):
         out = a[j]
         {over("w{k} = W[{k}, j]; g{k} = g[{k}, j]")}
@@ -90,8 +89,47 @@ def move(W, a, g):
 
 
 @functools.cache
-def steps(d: int) -> Callable[..., None]:
-    r"""The compiled ``steps(W, a, x, y, index, rates)`` for d inputs, which takes ``len(rates)`` steps in place.
+def _generated(d: int) -> dict[str, Callable]:
+    """The functions of :func:`_source` by name."""
+    names = {f"BIT{u}": np.uint32(1 << u) for u in range(GROUP)}
+    names |= {"NONE": np.uint32(0), "uint32": np.uint32, "ZERO": np.float32(0)}
+    exec(_source(d), names)
+    return names
+
+
+# For compiled code: `inputs` is a tuple of d numbers, whose type says which of them is meant.
+
+
+def _forward(inputs, W, a, x, output, bits):
+    raise NotImplementedError("_forward is for compiled code")
+
+
+def _backward(inputs, bits, c, g):
+    raise NotImplementedError("_backward is for compiled code")
+
+
+def _move(inputs, W, a, g):
+    raise NotImplementedError("_move is for compiled code")
+
+
+@overload(_forward, jit_options=_OPTIONS)
+def _(inputs, W, a, x, output, bits):
+    return _generated(len(inputs))["forward"]
+
+
+@overload(_backward, jit_options=_OPTIONS)
+def _(inputs, bits, c, g):
+    return _generated(len(inputs))["backward"]
+
+
+@overload(_move, jit_options=_OPTIONS)
+def _(inputs, W, a, g):
+    return _generated(len(inputs))["move"]
+
+
+@numba.njit(cache=True, **_OPTIONS)
+def steps(inputs, W, a, x, y, index, rates):
+    r"""Take ``len(rates)`` compiled steps in place, for d inputs; `inputs` is ``(0,) * d``.
 
     Step t is gradient descent on the mean square $\frac1B \sum_{b} (f(x_b) - y_b)^2$ of the batch ``index[t]``:
 
@@ -101,35 +139,26 @@ def steps(d: int) -> Callable[..., None]:
     Arrays of one floating-point type: W (T, d, S), a (T, S), x (n, d), y (n,), rates (steps,); index (steps, B) of
     integers.  Empty places of the last tile are zero, and stay so.
 
-    Cost: 22 d + O(1) operations per neuron and sample of a step, in vectors; the first call compiles (two seconds).
+    Cost: 22 d + O(1) operations per neuron and sample of a step, in vectors; the very first call for a d compiles, two
+    seconds.
     """
-    constants = {f"BIT{u}": np.uint32(1 << u) for u in range(GROUP)}
-    constants |= {"NONE": np.uint32(0), "uint32": np.uint32, "ZERO": np.float32(0)}
-    exec(_source(d), constants)
-    forward, backward, move = (numba.njit(**_OPTIONS)(constants[name]) for name in ("forward", "backward", "move"))
-
-    @kept(d)
-    @numba.njit(**_OPTIONS)
-    def steps(W, a, x, y, index, rates):
-        tiles, size = a.shape
-        samples = index.shape[1]
-        groups = -(-samples // GROUP)  # the last group is filled up with inputs 0, at which no neuron is active
-        batch, c = np.zeros((GROUP * groups, d), W.dtype), np.zeros((GROUP * groups, d), W.dtype)
-        output, g = np.empty(GROUP * groups, W.dtype), np.empty((d, size), W.dtype)
-        bits = np.empty((tiles, groups, size), np.uint32)
-        for t in range(len(rates)):
-            output[:] = 0
-            for b in range(samples):
-                for k in range(d):
-                    batch[b, k] = x[index[t, b], k]
-            for tile in range(tiles):
-                forward(W[tile], a[tile], batch, output, bits[tile])
-            for b in range(samples):
-                residual = 2 * rates[t] / samples * (y[index[t, b]] - output[b])
-                for k in range(d):
-                    c[b, k] = residual * batch[b, k]
-            for tile in range(tiles):
-                backward(bits[tile], c, g)
-                move(W[tile], a[tile], g)
-
-    return steps
+    tiles, size = a.shape
+    d, samples = x.shape[1], index.shape[1]
+    groups = -(-samples // GROUP)  # the last group is filled up with inputs 0, at which no neuron is active
+    batch, c = np.zeros((GROUP * groups, d), W.dtype), np.zeros((GROUP * groups, d), W.dtype)
+    output, g = np.empty(GROUP * groups, W.dtype), np.empty((d, size), W.dtype)
+    bits = np.empty((tiles, groups, size), np.uint32)
+    for t in range(len(rates)):
+        output[:] = 0
+        for b in range(samples):
+            for k in range(d):
+                batch[b, k] = x[index[t, b], k]
+        for tile in range(tiles):
+            _forward(inputs, W[tile], a[tile], batch, output, bits[tile])
+        for b in range(samples):
+            residual = 2 * rates[t] / samples * (y[index[t, b]] - output[b])
+            for k in range(d):
+                c[b, k] = residual * batch[b, k]
+        for tile in range(tiles):
+            _backward(inputs, bits[tile], c, g)
+            _move(inputs, W[tile], a[tile], g)

@@ -108,11 +108,11 @@ def train(
     weights[:m] = np.column_stack([network.W, network.v])
     tiled = weights.reshape(tiles, size, d + 1).transpose(0, 2, 1)
     W, a = (np.ascontiguousarray(part, dtype) for part in (tiled[:, :d], tiled[:, d]))
-    descend, taken, values = fused.steps(d), 0, []
+    inputs, taken, values = (0,) * d, 0, []
     for stop in [*records, steps]:
         while taken < stop:
             rates = _rates(rate, decay, every, taken, min(LONGEST, stop - taken))
-            descend(W, a, x, y, batches.take(len(rates)), rates.astype(dtype))
+            fused.steps(inputs, W, a, x, y, batches.take(len(rates)), rates.astype(dtype))
             taken += len(rates)
         if not (np.isfinite(W).all() and np.isfinite(a).all()):
             raise Diverged(taken)

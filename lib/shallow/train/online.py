@@ -122,7 +122,7 @@ def train(
     rate, offset, (low, high) = for_each(R, rate=rate), for_each(R, offset=offset), _bounds(networks, bounds)
     records = schedule(log_spaced(steps) if records is None else records, steps)
     real = networks.W.dtype.type
-    descend = fresh_samples.descent(real, networks.activation, loss)
+    kinds = fresh_samples.ACTIVATIONS.index(networks.activation), fresh_samples.LOSSES.index(loss)
     S = len(records)
     W, b = np.empty((R, S, *networks.W.shape[1:]), real), np.empty((R, S, networks.width), real)
     losses, last = np.empty((R, steps)), replace(networks, W=networks.W.copy(), b=networks.b.copy())
@@ -132,10 +132,20 @@ def train(
         recipes = tuple(fresh_samples.recipe(process, real) for process in pairs[r])
         taken = 0
         for i, stop in enumerate([*records, steps]):
-            descend(
-                *now, low[r], high[r], state, recipes, labels, batch // 2, networks.readout, offset[r], rate[r],
+            fresh_samples.descend(
+                *kinds,
+                *now,
+                low[r],
+                high[r],
+                state,
+                recipes,
+                labels,
+                batch // 2,
+                networks.readout,
+                offset[r],
+                rate[r],
                 losses[r, taken:stop],
-            )  # fmt: skip
+            )
             taken = stop
             if i < S:
                 W[r, i], b[r, i] = now

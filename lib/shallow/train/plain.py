@@ -11,7 +11,6 @@ number of points where the loss is their mean,
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,13 +19,12 @@ import numpy as np
 
 from shallow import checks
 from shallow.nets import ALL, TwoLayer
-from shallow.train import functions
 from shallow.train.backpropagation import adadelta, adam
+from shallow.train.functions import ACTIVATIONS, LOSSES, activation, compare
 from shallow.train.minibatch import LONGEST, Batches
-from shallow.train.on_disk import kept
 from shallow.train.run import Diverged, Run, schedule
 
-RULES = ("gd", "adam", "adadelta")
+RULES = ("gd", "adam", "adadelta")  # of descent; compiled code takes their numbers in this order
 _ALL_POINTS = np.empty((0, 0), np.int32)
 
 
@@ -58,7 +56,7 @@ def train(
         step: $\eta$; the groups (v, W, b) move with $\eta$ times `rates`.
         steps: their number.
         activation: "relu", "gelu", "tanh" or "erf", see :func:`shallow.train.functions.activation`.
-        loss: "hinge", "square" ($\frac12 (f - y)^2$), "absolute" or "bce", see :data:`shallow.train.functions.LOSSES`.
+        loss: "hinge", "square" ($\frac12 (f - y)^2$), "absolute" or "bce", see :func:`shallow.train.functions.compare`.
         reduction: "sum" over the points of a batch, or their "mean".
         rule: "gd", or "adam" or "adadelta" with the constants of torch.optim.
         decay: $\mu$; "gd" multiplies every trained parameter by $1 - \eta\mu$ before the step, the other rules add
@@ -76,7 +74,7 @@ def train(
         ValueError: for impossible input, naming the argument.
         Diverged: when the loss is not finite, naming the step.
 
-    Cost: O(B m d) per step; the first call with an activation, loss and rule compiles, some seconds.  With ReLU and
+    Cost: O(B m d) per step; the very first call compiles, some seconds.  With ReLU and
     hinge the sums run in a fixed order without fused operations, so that every processor rounds them alike.
     """
     x, y = _checked(x, y, network, activation, loss, reduction)
@@ -93,14 +91,15 @@ def train(
     stream = None if batch is None else Batches(len(x), batch, rng)
     by_row = step * np.array([*[rates[1]] * x.shape[1], rates[2], rates[0]], dtype=np.float64)
     keep = np.where(by_row > 0, 1 - step * decay, 1.0)
-    descend, theta = _descent(activation, loss, rule), _rows(network)
+    kinds = ACTIVATIONS.index(activation), LOSSES.index(loss), RULES.index(rule)
+    theta = _rows(network)
     moments, losses, values, taken = np.zeros((2, *theta.shape)), [], [], 0
     for stop in [*records, steps]:
         count = done = 0
         while taken < stop and done == count:
             count = min(LONGEST, stop - taken)
             rows = stream.take(count) if stream else _ALL_POINTS
-            done = descend(x, y, rows, count, share, theta, moments, taken, by_row, keep, decay, largest)
+            done = _descend(*kinds, x, y, rows, count, share, theta, moments, taken, by_row, keep, decay, largest)
             taken += done
         now = _gradient(x, y, theta, activation, loss, reduction)[1]
         finite = np.isfinite(theta).all()
@@ -131,15 +130,16 @@ def gradient(
 
 def hidden(x: np.ndarray, network: TwoLayer, activation: str = "relu") -> tuple[np.ndarray, np.ndarray]:
     r"""$\sigma(z_{ik})$ and $\sigma'(z_{ik})$ for inputs (n, d), shape (n, m) each; f is the first of them times v."""
-    checks.one_of(functions.ACTIVATIONS, activation=activation)
+    checks.one_of(ACTIVATIONS, activation=activation)
     checks.array(("n", network.W.shape[1]), x=x)
-    return _elementwise(activation)(np.asarray(x, dtype=np.float64) @ network.W.T + network.b)
+    return _elementwise(ACTIVATIONS.index(activation), np.asarray(x, dtype=np.float64) @ network.W.T + network.b)
 
 
 def _gradient(x, y, theta, activation, loss, reduction):
     found = np.empty_like(theta)
     share = 1.0 if reduction == "sum" else 1 / len(x)
-    total = _sums(activation, loss)(np.ascontiguousarray(x.T), x, y, share, theta, found)
+    kinds = ACTIVATIONS.index(activation), LOSSES.index(loss)
+    total = _sums(*kinds, np.ascontiguousarray(x.T), x, y, share, theta, found)
     found[:-1] *= theta[-1]
     return found, total
 
@@ -153,114 +153,138 @@ def _network(theta: np.ndarray) -> TwoLayer:
     return TwoLayer(theta[:-2].T.copy(), theta[-2].copy(), theta[-1].copy())
 
 
-@functools.cache
-def _elementwise(activation: str) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    activate = functions.activation(activation)
-
-    @kept(activation)
-    @numba.njit(nogil=True)
-    def both(z):
-        value, slope = np.empty_like(z), np.empty_like(z)
-        for i in range(z.shape[0]):
-            for k in range(z.shape[1]):
-                value[i, k], slope[i, k] = activate(z[i, k])
-        return value, slope
-
-    return both
+_compiled = numba.njit(nogil=True, error_model="numpy")
+_kept = numba.njit(nogil=True, error_model="numpy", cache=True)
 
 
-@functools.cache
-def _sums(activation: str, loss: str) -> Callable[..., float]:
-    """Compiled ``sums(columns, x, y, share, theta, found)``: the loss, and the gradient without its factors v_k.
+def _loops(name: str) -> tuple[Callable, Callable]:
+    """Compiled loops over a row of pre-activations, without a sum: they vectorise with a fixed order of summation."""
+    activate = activation(name)
 
-    The inner loops run over points or over neurons without carrying a sum, so that they vectorise with a fixed order of
-    summation.
-    """
-    activate, compare = functions.activation(activation), functions.LOSSES[loss]
+    @_compiled
+    def add(z, v, f):
+        """f += v sigma(z)."""
+        for i in range(len(z)):
+            f[i] += v * activate(z[i])[0]
 
-    @kept(activation, loss)
-    @numba.njit(nogil=True, error_model="numpy")
-    def sums(columns, x, y, share, theta, found):
-        n, d = x.shape
-        m = theta.shape[1]
-        W, b, v = theta[:d], theta[d], theta[d + 1]
-        dW, db, dv = found[:d], found[d], found[d + 1]
-        f, z, pre, total = np.zeros(n), np.empty(n), np.empty(m), 0.0
-        for k in range(m):
-            z[:] = b[k]
-            for j in range(d):
-                w = W[j, k]
-                for i in range(n):
-                    z[i] += w * columns[j, i]
+    @_compiled
+    def pull(z, g, by_v, by_b):
+        """by_v += g sigma(z), by_b += g sigma'(z), and z becomes sigma'(z)."""
+        for k in range(len(z)):
+            value, slope = activate(z[k])
+            by_v[k] += g * value
+            by_b[k] += g * slope
+            z[k] = slope
+
+    return add, pull
+
+
+(_add_relu, _pull_relu), (_add_gelu, _pull_gelu), (_add_tanh, _pull_tanh), (_add_erf, _pull_erf) = map(
+    _loops, ACTIVATIONS
+)
+
+
+@_kept
+def _add(activation, z, v, f):
+    if activation == 0:
+        _add_relu(z, v, f)
+    elif activation == 1:
+        _add_gelu(z, v, f)
+    elif activation == 2:
+        _add_tanh(z, v, f)
+    else:
+        _add_erf(z, v, f)
+
+
+@_kept
+def _pull(activation, z, g, by_v, by_b):
+    if activation == 0:
+        _pull_relu(z, g, by_v, by_b)
+    elif activation == 1:
+        _pull_gelu(z, g, by_v, by_b)
+    elif activation == 2:
+        _pull_tanh(z, g, by_v, by_b)
+    else:
+        _pull_erf(z, g, by_v, by_b)
+
+
+@_kept
+def _elementwise(activation, z):
+    value, slope, unused = np.zeros_like(z), z.copy(), np.empty(z.shape[1])
+    for i in range(len(z)):
+        _pull(activation, slope[i], 1.0, value[i], unused)
+    return value, slope
+
+
+@_kept
+def _sums(activation, loss, columns, x, y, share, theta, found):
+    """The loss, and into `found` the gradient without its factors v_k."""
+    n, d = x.shape
+    m = theta.shape[1]
+    W, b, v = theta[:d], theta[d], theta[d + 1]
+    dW, db, dv = found[:d], found[d], found[d + 1]
+    f, z, pre, total = np.zeros(n), np.empty(n), np.empty(m), 0.0
+    for k in range(m):
+        z[:] = b[k]
+        for j in range(d):
+            w = W[j, k]
             for i in range(n):
-                f[i] += v[k] * activate(z[i])[0]
-        found[:] = 0.0
-        for i in range(n):
-            value, slope = compare(f[i], y[i])
-            total += value
-            g = share * slope
-            if g == 0.0:
-                continue
-            pre[:] = b
-            for j in range(d):
-                for k in range(m):
-                    pre[k] += W[j, k] * x[i, j]
+                z[i] += w * columns[j, i]
+        _add(activation, z, v[k], f)
+    found[:] = 0.0
+    for i in range(n):
+        value, slope = compare(loss, f[i], y[i])
+        total += value
+        g = share * slope
+        if g == 0.0:
+            continue
+        pre[:] = b
+        for j in range(d):
             for k in range(m):
-                value, slope = activate(pre[k])
-                dv[k] += g * value
-                db[k] += g * slope
-                pre[k] = slope
-            for j in range(d):
-                gx = g * x[i, j]
+                pre[k] += W[j, k] * x[i, j]
+        _pull(activation, pre, g, dv, db)
+        for j in range(d):
+            gx = g * x[i, j]
+            for k in range(m):
+                dW[j, k] += gx * pre[k]
+    return share * total
+
+
+@_kept
+def _descend(activation, loss, rule, x, y, rows, steps, share, theta, moments, taken, rates, keep, decay, largest):
+    """Take steps: the number taken, fewer where the loss is not below `largest` before a step."""
+    d, m, found, columns = x.shape[1], theta.shape[1], np.empty_like(theta), np.ascontiguousarray(x.T)
+    for t in range(steps):
+        if rows.size:
+            points, labels = x[rows[t]], y[rows[t]]
+            columns = np.ascontiguousarray(points.T)
+        else:
+            points, labels = x, y
+        if not _sums(activation, loss, columns, points, labels, share, theta, found) < largest:
+            return t
+        v = theta[d + 1]
+        if rule == 0:
+            for j in range(d + 1):
                 for k in range(m):
-                    dW[j, k] += gx * pre[k]
-        return share * total
-
-    return sums
-
-
-@functools.cache
-def _descent(activation: str, loss: str, rule: str) -> Callable[..., int]:
-    """Compiled loop over steps: the number taken, fewer where the loss is not below `largest` before a step."""
-    sums, by_gradient, by_adam = _sums(activation, loss), rule == "gd", rule == "adam"
-
-    @kept(activation, loss, rule)
-    @numba.njit(nogil=True, error_model="numpy")
-    def descend(x, y, rows, steps, share, theta, moments, taken, rates, keep, decay, largest):
-        d, m, found, columns = x.shape[1], theta.shape[1], np.empty_like(theta), np.ascontiguousarray(x.T)
-        for t in range(steps):
-            if rows.size:
-                points, labels = x[rows[t]], y[rows[t]]
-                columns = np.ascontiguousarray(points.T)
-            else:
-                points, labels = x, y
-            if not sums(columns, points, labels, share, theta, found) < largest:
-                return t
-            v = theta[d + 1]
-            if by_gradient:
-                for j in range(d + 1):
-                    for k in range(m):
-                        theta[j, k] = theta[j, k] * keep[j] - rates[j] * v[k] * found[j, k]
+                    theta[j, k] = theta[j, k] * keep[j] - rates[j] * v[k] * found[j, k]
+            for k in range(m):
+                v[k] = v[k] * keep[d + 1] - rates[d + 1] * found[d + 1, k]
+        else:
+            for j in range(d + 1):
                 for k in range(m):
-                    v[k] = v[k] * keep[d + 1] - rates[d + 1] * found[d + 1, k]
-            else:
-                for j in range(d + 1):
-                    for k in range(m):
-                        found[j, k] *= v[k]
-                for j in range(d + 2):
-                    first, second = moments[0, j], moments[1, j]
-                    if by_adam:
-                        adam(theta[j], found[j], first, second, taken + t + 1, rates[j], decay)
-                    else:
-                        adadelta(theta[j], found[j], first, second, rates[j], decay)
-        return steps
-
-    return descend
+                    found[j, k] *= v[k]
+            for j in range(d + 2):
+                first, second = moments[0, j], moments[1, j]
+                if rule == 1:
+                    adam(theta[j], found[j], first, second, taken + t + 1, rates[j], decay)
+                else:
+                    adadelta(theta[j], found[j], first, second, rates[j], decay)
+    return steps
 
 
 def _checked(x, y, network, activation, loss, reduction) -> tuple[np.ndarray, np.ndarray]:
-    checks.one_of(functions.ACTIVATIONS, activation=activation)
-    checks.one_of(functions.LOSSES, loss=loss)
+    checks.one_of(ACTIVATIONS, activation=activation)
+    checks.one_of(LOSSES, loss=loss)
     checks.one_of(("sum", "mean"), reduction=reduction)
     checks.finite(x=x)
     x = np.asarray(x, dtype=np.float64)

@@ -176,9 +176,8 @@ def columns(parameters, chosen):
 
 @compiled
 def descend(
-    x, y, network, rates, keep, penalty, epochs,
-    records, grid, loss, values, slopes, predictions, snapshots, signs,
-):  # fmt: skip
+    x, y, network, rates, keep, penalty, epochs, records, grid, loss, values, slopes, predictions, snapshots, signs
+):
     """Train `network`, rows (w, b, v), in place and fill the records.
 
     Returns the first epoch with zero hinge loss and the first one with a non-finite output, -1 for never.  Neurons that

@@ -129,9 +129,22 @@ def train(
     rates = np.asarray(rates, dtype=float)
     divisor = 1 if reduction == "sum" else n  # the mean with step eta is the sum with step eta / n
     zero_epoch, bad_epoch = prefix_sums.descend(
-        x[order], y[order], parameters, step / divisor * rates, 1.0 - step * decay * (rates > 0), agop / n * divisor,
-        epochs, records, points, loss, outputs, slopes, predictions, snapshots, gradients,
-    )  # fmt: skip
+        x[order],
+        y[order],
+        parameters,
+        step / divisor * rates,
+        1.0 - step * decay * (rates > 0),
+        agop / n * divisor,
+        epochs,
+        records,
+        points,
+        loss,
+        outputs,
+        slopes,
+        predictions,
+        snapshots,
+        gradients,
+    )
     if bad_epoch >= 0:
         raise Diverged(int(bad_epoch))
     unsort = np.argsort(order)

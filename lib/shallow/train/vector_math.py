@@ -19,12 +19,16 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
+from numba.extending import overload
 from numpy.polynomial import Chebyshev, Polynomial
 from scipy.special import erf
 
-_MATH = {"reassoc", "contract", "arcp", "nsz", "afn"}  # infinities and NaN are kept as such
-compiled = numba.njit(nogil=True, error_model="numpy", fastmath=_MATH)
-inlined = numba.njit(nogil=True, error_model="numpy", fastmath=_MATH, forceinline=True)  # a call would end a vector
+#: What the compiler may assume; infinities and NaN are kept as such.
+FAST = {"reassoc", "contract", "arcp", "nsz", "afn"}
+_OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": FAST}
+_INLINED = _OPTIONS | {"forceinline": True}  # a call would end a vector
+compiled = numba.njit(**_OPTIONS)
+inlined = numba.njit(**_INLINED)
 
 #: Independent generators that fill an array side by side; normal numbers come in groups of twice as many.
 LANES = 256
@@ -183,3 +187,38 @@ def _polynomial(coefficients: Sequence[float], real: type) -> Callable[[float], 
         text = f"({text}) * t + c{k}"
     constants = {f"c{k}": real(c) for k, c in enumerate(coefficients)}
     return inlined(eval(f"lambda t: {text}", constants))
+
+
+# The same by the number type of their arguments, for compiled code of either type that numba keeps on disk.
+
+_REAL = {numba.float32: np.float32, numba.float64: np.float64}
+
+
+def erf_of(x: float) -> tuple[float, float]:
+    """:func:`erf_and_slope` of the type of x; for compiled code only."""
+    raise NotImplementedError("erf_of is for compiled code")
+
+
+def erfi_of(x: float) -> float:
+    """:func:`erfi` of the type of x; for compiled code only."""
+    raise NotImplementedError("erfi_of is for compiled code")
+
+
+def fill_normals(state: np.ndarray, out: np.ndarray) -> None:
+    """:func:`normals` of the type of `out`; for compiled code only."""
+    raise NotImplementedError("fill_normals is for compiled code")
+
+
+@overload(erf_of, jit_options=_INLINED)
+def _erf_of(x):
+    return erf_and_slope(_REAL[x]).py_func
+
+
+@overload(erfi_of, jit_options=_INLINED)
+def _erfi_of(x):
+    return erfi(_REAL[x]).py_func
+
+
+@overload(fill_normals, jit_options=_OPTIONS)
+def _fill_normals(state, out):
+    return normals(_REAL[out.dtype]).py_func

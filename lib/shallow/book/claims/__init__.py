@@ -1,22 +1,42 @@
 """The ledger: what the documents say, by which rule each claim is decided, and what came out.
 
-A rule is a function that returns an :class:`~shallow.book.claims.outcome.Outcome`.  A page opens its ledger and
-reports what each rule finds::
+A row of `book/claims/<chapter>.yml` holds the words of a claim, a function of the chapter's rules decides it, and a
+page shows both::
 
     ledger = claims.Ledger("chapter")
-    ledger.report("CL-14", rules.cl_14())
+    ledger.show("CL-14", runs=designs)
 
-The rows live in `book/claims/*.yml`, one file per chapter.  In builds and tests a report that differs from its row
-raises LedgerMismatch, so that prose, cell and ledger cannot disagree; a reader who changes a parameter sees both.
+What came out is kept in `book/claims/found/`.  In builds and tests a claim that comes out otherwise raises
+LedgerMismatch, so that prose, cell and ledger cannot disagree; a reader who changes a parameter sees both.
 """
 
-from shallow.book.claims.ledger import Ledger, LedgerMismatch, decide, differences, lettered
-from shallow.book.claims.outcome import Outcome, all_of, any_of, below, combine, opposite, verdict, within
+from shallow.book.claims.ledger import Ledger, LedgerMismatch
 from shallow.book.claims.pages import counts_table, overview, table
-from shallow.book.claims.rows import RANKS, VERDICTS, Document, LedgerError, Row, documents, everything
+from shallow.book.claims.rows import RANKS, Document, LedgerError, Row, documents, everything
+from shallow.book.claims.rules import Found, Outcome, decides
+from shallow.book.claims.verdicts import VERDICTS, all_of, any_of, below, combine, opposite, verdict, within
 
 __all__ = [
-    "RANKS", "VERDICTS", "Document", "Ledger", "LedgerError", "LedgerMismatch", "Outcome", "Row", "all_of", "any_of",
-    "below", "combine", "counts_table", "decide", "differences", "documents", "everything", "lettered",
-    "opposite", "overview", "table", "verdict", "within",
-]  # fmt: skip
+    "RANKS",
+    "VERDICTS",
+    "Document",
+    "Found",
+    "Ledger",
+    "LedgerError",
+    "LedgerMismatch",
+    "Outcome",
+    "Row",
+    "all_of",
+    "any_of",
+    "below",
+    "combine",
+    "counts_table",
+    "decides",
+    "documents",
+    "everything",
+    "opposite",
+    "overview",
+    "table",
+    "verdict",
+    "within",
+]

@@ -6,7 +6,6 @@ few that a box needs where book/_static/ledger.css is not loaded, in JupyterLab;
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,8 @@ from html import escape
 from pathlib import Path
 
 from shallow.book import paths
-from shallow.book.claims.rows import VERDICTS, Document, Row
+from shallow.book.claims.rows import Document, Row
+from shallow.book.claims.verdicts import VERDICTS
 
 # Symbol and colour of each verdict; white text on any of the colours has a contrast of at least 4.5.
 STYLE = {
@@ -45,28 +45,38 @@ class Display:
 
 @dataclass(frozen=True)
 class Report:
-    """What a cell found for one claim, as a row of the ledger; and the row that is there, if it says something else.
-
-    The numbers are those of its :class:`~shallow.book.claims.outcome.Outcome`, which the built page carries for
-    `tools/claims_data.py`.
-    """
+    """What a cell found for one claim, as a row of the ledger; and the row that is there, if it says something else."""
 
     row: Row
     against: Row | None = None
-    numbers: Sequence[Mapping] = ()
 
     def __repr__(self) -> str:
         ledger = f"\nThe ledger says: {Report(self.against)}" if self.against else ""
         return in_a_line(self.row) + ledger
 
-    def _repr_html_(self) -> str:
-        row, found = self.row, f"<div>{escape(self.row.outcome)}</div>"
-        said = f"{badge(row.verdict)}{parts_list(row.parts)}"
-        if row.answer:
-            said = f'<b class="ledger-answer">{escape(row.answer)}</b><div>by the rule: {said}{reading(row)}</div>'
-            found = in_numbers(row)
-        about = f'class="ledger-verdict" {decided(self)} {box(row.verdict)}'
-        return f"<div {about}>{id_link(row)} {said}{found}{instead(self)}</div>"
+
+def said(row: Row) -> str:
+    """What came out: the answer, then verdict, parts and reading, and the finding folded; or without an answer both."""
+    verdict = f"{badge(row.verdict)}{parts_list(row.parts)}"
+    if not row.answer:
+        return f"{verdict}<div>{escape(row.outcome)}</div>"
+    answer = f'<b class="ledger-answer">{escape(row.answer)}</b>'
+    return f"{answer}<div>by the rule: {verdict}{reading(row)}</div>{in_numbers(row)}"
+
+
+def box(report: Report) -> Display:
+    """A claim, where the document makes it, what came out, and its rule folded."""
+    row = report.row
+    about = f'class="ledger-verdict" data-decided="{row.id} {row.verdict}" {bar(row.verdict)}'
+    claim = f'<span class="ledger-place">{escape(row.place)}</span><div>{escape(row.claim)}</div>'
+    html = f"<div {about}>{id_link(row)} {claim}{said(row)}{instead(report)}{rule(row)}</div>"
+    return Display(in_words(report), html)
+
+
+def in_words(report: Report) -> str:
+    """The claim, where the document makes it, and what came out, as plain text."""
+    row = report.row
+    return f"{row.id} ({row.place}): {row.claim}\n{report!r}"
 
 
 def in_a_line(row: Row) -> str:
@@ -98,7 +108,7 @@ def outcome(row: Row) -> str:
 
 def instead(report: Report) -> str:
     """What the ledger says, below a report that says something else."""
-    return f"<div>The ledger says: {Report(report.against)._repr_html_()}</div>" if report.against else ""
+    return f"<div>The ledger says: {said(report.against)}</div>" if report.against else ""
 
 
 def badge(verdict: str) -> str:
@@ -110,13 +120,7 @@ def badge(verdict: str) -> str:
     )
 
 
-def decided(report: Report) -> str:
-    """The attributes by which a built page says what it has decided, and by which numbers."""
-    numbers = f' data-numbers="{escape(json.dumps(report.numbers, ensure_ascii=False))}"' if report.numbers else ""
-    return f'data-decided="{report.row.id} {report.row.verdict}"{numbers}'
-
-
-def box(verdict: str) -> str:
+def bar(verdict: str) -> str:
     """Attributes of a box with a bar in the verdict's colour."""
     return f'style="border-left:.3em solid {STYLE[verdict][1]};padding:.4em .9em;margin:.6em 0"'
 
@@ -159,44 +163,32 @@ def rule(row: Row, summary: str = "How it is decided") -> str:
     return f'<details class="ledger-rule"><summary>{summary}</summary>{rule_terms(row)}</details>'
 
 
-def rule_terms(row: Row) -> str:
-    """The test fixed in advance with its parameters, and what was changed in the open."""
+def rule_terms(row: Row, first: Mapping[str, object] | None = None) -> str:
+    """The rule with its parameters, and what was changed in the open; with the first ones, where they are given."""
     terms = [
-        ("Rule", row.test),
+        ("Rule", row.rule),
         ("Parameters", parameters(row.parameters)),
-        ("Scale", row.scale),
+        ("Rests on", "recorded runs" if row.records else "runs of this page"),
         ("Note", row.note),
-        ("The rule was", row.test_was),
-        ("The parameters were", parameters(row.parameters_was)),
-        ("Why it was changed", row.test_why),
+        ("The rule was", (first or {}).get("rule")),
+        ("The parameters were", parameters((first or {}).get("parameters"))),
+        ("Why it was changed", row.changed),
     ]
     items = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in terms if text)
     return f"<dl>{items}</dl>"
 
 
-def statements(rows: Sequence[Row]) -> Display:
-    """What the document says, where, and by which rule it will be decided."""
-    text = "\n".join(f"{row.id} ({row.place}): {row.claim}" for row in rows)
-    boxes = (
-        f'<div class="ledger-claim" style="border-left:.3em solid #6e7781;padding:.4em .9em;margin:.6em 0">'
-        f'{id_link(row)} <span class="ledger-place">{escape(row.place)}</span>'
-        f"<div>{escape(row.claim)}</div>{rule(row)}</div>"
-        for row in rows
-    )
-    return Display(text, "".join(boxes))
-
-
 def lines(reports: Sequence[Report]) -> Display:
     """A compact table with one line for each report."""
     body = "".join(
-        f"<tr {decided(report)}><td>{id_link(row)} <br>{badge(row.verdict)}</td>"
+        f'<tr data-decided="{row.id} {row.verdict}"><td>{id_link(row)} <br>{badge(row.verdict)}</td>'
         f'<td><span class="ledger-place">{escape(row.place)}</span> {escape(row.claim)}{rule(row)}</td>'
         f"<td>{outcome(row)}{instead(report)}</td></tr>"
         for report in reports
         for row in [report.row]
     )
     table = f'<table class="ledger ledger-lines"><thead>{HEAD}</thead><tbody>{body}</tbody></table>'
-    return Display("\n".join(map(repr, reports)), table)
+    return Display("\n".join(map(in_words, reports)), table)
 
 
 def counts(rows: Sequence[Row]) -> dict[str, int]:

@@ -9,7 +9,8 @@ from pathlib import Path
 from shallow.book import paths
 from shallow.book.claims import display
 from shallow.book.claims.display import HEAD, STYLE, Display, badge, cell_link, counts, rule, tally
-from shallow.book.claims.rows import KINDS, RANKS, VERDICTS, Document, Row, documents, read
+from shallow.book.claims.rows import KINDS, RANKS, Document, Row, documents, read
+from shallow.book.claims.verdicts import VERDICTS
 
 
 def overview(folder: Path = paths.CLAIMS) -> Display:

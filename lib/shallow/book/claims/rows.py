@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,20 +13,15 @@ from typing import Any
 import yaml
 
 from shallow.book import paths
+from shallow.book.claims import found, words
+from shallow.book.claims.verdicts import VERDICTS
 
-VERDICTS = ("reproduced", "partly", "contradicted", "corrected", "answered", "undecided", "untested")
 RANKS = ("headline", "supporting", "detail")
 KINDS = ("statement", "figure", "table", "theorem", "derivation", "open")
-# A row ends with its verdict: the file reads as claim, rule, outcome, and comments between rows survive an update.
-REQUIRED = ("id", "source", "kind", "rank", "claim", "test", "parameters", "scale", "verdict")
-OPTIONAL = ("with", "note", "test_was", "parameters_was", "test_why", "reason")
-# What came out, in the order of the file; `page` says where: book/<chapter>/<page>.md, without it book/<chapter>.md.
-OUTCOME = ("parts", "answer", "finding", "reading", "reading_why", "page", "cell")
-ALLOWED = {"verdict": VERDICTS, "rank": RANKS, "kind": KINDS, "scale": ("live", "recorded")}
-WORDS = 25  # of an answer, at most
-
-# A sentence that goes on after its end: "... in 3 of 5 seeds. The control ...".
-_SECOND_SENTENCE = re.compile(r"[.!?]\s+[A-Z]")
+REQUIRED = ("id", "source", "kind", "rank", "claim", "rule", "parameters")
+#: `changed` says how and why the rule is not the first one, which is kept in first_rules.json.
+OPTIONAL = ("with", "note", "changed", "limits", "answer", "finding", "reading", "reading_why", "reason")
+ALLOWED = {"rank": RANKS, "kind": KINDS}
 
 
 class LedgerError(ValueError):
@@ -51,7 +46,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Row:
-    """One claim: what the document says and where, the rule fixed in advance, and what came out."""
+    """One claim: what the document says and where, the rule fixed in advance, its words, and what came out."""
 
     chapter: str
     id: str
@@ -59,23 +54,25 @@ class Row:
     kind: str
     rank: str
     claim: str
-    test: str
+    rule: str  # in words, with its limits
     parameters: str | Mapping[str, Any]
-    scale: str
-    verdict: str
     under: str | None = None  # the headline that a supporting or detail row belongs to; `with` in the file
     note: str | None = None
-    test_was: str | None = None
-    parameters_was: str | Mapping[str, Any] | None = None
-    test_why: str | None = None
-    reason: str | None = None
+    changed: str | None = None
+    limits: Mapping[str, Any] = field(default_factory=dict)  # numbers; fractions, 1/3, as texts
+    answer_words: str | None = None  # with gaps for numbers, see :mod:`.words`; `answer` in the file
+    finding_words: str = ""
+    reading: str | None = None  # our verdict, where a fair reading differs from the rule's
+    reading_why: str | None = None
+    reason: str | None = None  # why it is untested
+    verdict: str = "untested"
+    first: str | None = None  # the verdict when it was decided for the first time
     parts: Mapping[str, str] = field(default_factory=dict)
     answer: str | None = None
     finding: str | None = None
-    reading: str | None = None  # our verdict, where a fair reading differs from the rule's
-    reading_why: str | None = None
-    page: str | None = None
-    cell: str | None = None
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    records: Sequence[str] = ()  # the recorded runs on which it rests
+    page: str | None = None  # of the chapter's folder: the one with the claim's label
 
     @property
     def place(self) -> str:
@@ -88,44 +85,22 @@ class Row:
         return f"{self.chapter}/{self.page}" if self.page else self.chapter
 
     @property
+    def cell(self) -> str | None:
+        """The label of the section that decides it; None while it is untested."""
+        return None if self.verdict == "untested" else self.id.lower()
+
+    @property
     def outcome(self) -> str:
         """The finding, or why there is none."""
         return self.finding or self.reason or ""
 
 
-def one_sentence(text: str, name: str = "finding") -> str:
-    """The text with single spaces; ValueError unless it is one non-empty sentence."""
-    plain = " ".join(str(text).split())
-    if not plain:
-        raise ValueError(f"{name} must be one sentence, got an empty text")
-    if _SECOND_SENTENCE.search(plain):
-        raise ValueError(f"{name} must be one sentence (join clauses by a semicolon), got {plain!r}")
-    return plain
-
-
-def short(text: str) -> str:
-    """The text as :func:`one_sentence`; ValueError unless it has at most WORDS words."""
-    if len((plain := one_sentence(text, "answer")).split()) > WORDS:
-        raise ValueError(f"answer must have at most {WORDS} words, got {len(plain.split())}: {plain!r}")
-    return plain
-
-
 def check_reading(verdict: str, reading: str | None, why: str | None) -> None:
-    """ValueError unless the verdict is one that a rule can give, and a reading another one, with its reason."""
-    for name, value in {"verdict": verdict, "reading": reading or verdict}.items():
-        if value not in VERDICTS[:-1]:
-            raise ValueError(f"{name} must be one of {', '.join(VERDICTS[:-1])}, got {value!r}")
+    """ValueError unless a reading is a verdict, another one than the rule's, and comes with its reason."""
+    if reading and reading not in VERDICTS[:-1]:
+        raise ValueError(f"reading must be one of {', '.join(VERDICTS[:-1])}, got {reading!r}")
     if bool(reading) != bool(why) or reading == verdict:
         raise ValueError("reading must differ from the verdict and come with reading_why, or both be left out")
-
-
-def check_parts(parts: Mapping[str, str]) -> None:
-    """ValueError unless parts maps letters (or names of readings) to verdicts other than untested."""
-    if not isinstance(parts, Mapping) or not parts:
-        raise ValueError(f"parts must be a non-empty mapping of letters to verdicts, got {parts!r}")
-    for name, verdict in parts.items():
-        if not isinstance(name, str) or verdict not in VERDICTS[:-1]:
-            raise ValueError(f"part {name!r} must be one of {', '.join(VERDICTS[:-1])}, got {verdict!r}")
 
 
 def documents(folder: Path = paths.CLAIMS) -> dict[str, Document]:
@@ -146,21 +121,31 @@ def everything(folder: Path = paths.CLAIMS) -> list[Row]:
     return [row for chapter in documents(folder) for row in read(chapter, folder)]
 
 
-def rests(folder: Path = paths.CLAIMS) -> dict[str, list[str]]:
-    """The recorded runs on which each claim rests: those that its rule loads, as noted when it ran."""
-    return json.loads((folder / "records.json").read_text(encoding="utf-8"))
+def first_rules(folder: Path = paths.CLAIMS) -> dict[str, dict]:
+    """What was fixed before the first run, of the claims whose rule or parameters were changed since."""
+    return json.loads((folder / "first_rules.json").read_text(encoding="utf-8"))
 
 
 def read(chapter: str, folder: Path = paths.CLAIMS) -> list[Row]:
-    """All rows of a chapter, checked; LedgerError lists every fault by file and row."""
+    """All rows of a chapter, checked, with what came out; LedgerError lists every fault by file and row."""
     known = documents(folder)
     if chapter not in known:
         raise ValueError(f"chapter must be one of {', '.join(known)}, got {chapter!r}")
-    path = folder / f"{chapter}.yml"
+    path, outcomes = folder / f"{chapter}.yml", found.read(chapter, folder)
     entries = _load(path)
-    if faults := list(_faults(entries, known[chapter].prefix)):
+    if faults := list(_faults(entries, known[chapter].prefix, outcomes)):
         raise LedgerError("\n".join(f"{path.name}: {fault}" for fault in faults))
-    return [_row(chapter, entry) for entry in entries]
+    places = _labels(chapter, folder.parent)
+    return [_row(chapter, entry, outcomes.get(entry["id"], {}), places) for entry in entries]
+
+
+def _labels(chapter: str, book: Path) -> dict[str, str]:
+    """The page of a chapter's folder that holds the section of each claim, by its label."""
+    return {
+        label: page.stem
+        for page in sorted((book / chapter).glob("*.md"))
+        for label in re.findall(r"^\(([a-z]{2}-\d\d+)\)=$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    }
 
 
 def _load(path: Path) -> Any:
@@ -171,7 +156,7 @@ def _load(path: Path) -> Any:
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """YAML 1.2 by libyaml, seven times faster than by ruamel.yaml, which writes it (:mod:`.update`).
+    """YAML 1.2 by libyaml, seven times faster than by ruamel.yaml.
 
     As there `yes` and `1:30` are texts, 1e-5 is a number, and a key given twice is an error.
     """
@@ -196,15 +181,14 @@ for _tag, _first, _pattern in (
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})$"), _first)
 
 
-def _row(chapter: str, entry: Mapping[str, Any]) -> Row:
-    values = {("under" if key == "with" else key): value for key, value in entry.items()}
-    for key in ("answer", "finding", "reading_why"):
-        if values.get(key):
-            values[key] = " ".join(values[key].split())
-    return Row(chapter=chapter, **values)
+def _row(chapter: str, entry: Mapping[str, Any], outcome: Mapping[str, Any], places: Mapping[str, str]) -> Row:
+    names = {"with": "under", "answer": "answer_words", "finding": "finding_words"}
+    values = {names.get(key, key): value for key, value in entry.items()}
+    values["rule"] = words.fill_limits(values["rule"], values.get("limits", {}))
+    return Row(chapter=chapter, **values, **outcome, page=places.get(entry["id"].lower()))
 
 
-def _faults(entries: Any, prefix: str) -> Iterator[str]:
+def _faults(entries: Any, prefix: str, outcomes: Mapping[str, Mapping]) -> Iterator[str]:
     """Every broken rule of a ledger file, in words that name the row."""
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         yield "must be a list of rows"
@@ -215,38 +199,34 @@ def _faults(entries: Any, prefix: str) -> Iterator[str]:
         name = entry.get("id", f"row {number}")
         if not re.fullmatch(rf"{prefix}-\d\d+", str(name)) or counts[name] > 1:
             yield f"{name}: `id` must read {prefix}-01, {prefix}-02, ..., each once"
-        yield from (f"{name}: {fault}" for fault in (*_faults_of_claim(entry, headlines), *_faults_of_outcome(entry)))
+        own = (*_faults_of_claim(entry, headlines), *_faults_of_words(entry, outcomes.get(name, {})))
+        yield from (f"{name}: {fault}" for fault in own)
 
 
 def _faults_of_claim(entry: Mapping[str, Any], headlines: Set[str]) -> Iterator[str]:
     missing = [key for key in REQUIRED if entry.get(key) in (None, "", [], {})]
     yield from (f"`{key}` is missing" for key in missing)
-    yield from (f"unknown key {key!r}" for key in entry if key not in REQUIRED + OPTIONAL + OUTCOME)
+    yield from (f"unknown key {key!r}" for key in entry if key not in REQUIRED + OPTIONAL)
     for key, allowed in ALLOWED.items():
         if key in entry and entry[key] not in allowed:
             yield f"`{key}` must be one of {', '.join(allowed)}, got {entry[key]!r}"
     if entry.get("with") not in ({None} if entry.get("rank") == "headline" else headlines):
         yield f"`with` must name a headline of this file, in all rows but headlines, got {entry.get('with')!r}"
-    if bool(entry.get("test_was") or entry.get("parameters_was")) != bool(entry.get("test_why")):
-        yield "a changed rule keeps the old one in `test_was` or `parameters_was` and says in `test_why` what was wrong"
 
 
-def _faults_of_outcome(entry: Mapping[str, Any]) -> Iterator[str]:
-    if list(entry)[-1] != "verdict":
-        yield "`verdict` must be the last key of the row"
-    if entry.get("verdict") == "untested":
-        if not entry.get("reason") or {*OUTCOME} & {*entry}:
-            yield f"an untested row has a `reason`, and none of {', '.join(OUTCOME)}"
+def _faults_of_words(entry: Mapping[str, Any], outcome: Mapping[str, Any]) -> Iterator[str]:
+    limits = entry.get("limits", {})
+    named = words.limits_in(str(entry.get("rule", "")))
+    if not isinstance(limits, Mapping) or named != limits.keys():
+        yield f"`rule` must name its limits in braces, {', '.join(limits) or 'none'}, got {', '.join(named) or 'none'}"
+    if bool(entry.get("finding")) == bool(entry.get("reason")):
+        yield "a row has a `finding`, or while it is untested a `reason`"
         return
-    if "reason" in entry or entry.get("cell") != str(entry.get("id")).lower():
-        yield f"a row with a verdict has `cell: {str(entry.get('id')).lower()}`, and no `reason`"
     try:
-        one_sentence(entry.get("finding") or "")
-        if "parts" in entry:
-            check_parts(entry["parts"])
+        if "finding" in entry:
+            words.one_sentence(entry["finding"])
         if "answer" in entry:
-            short(entry["answer"])
-        if entry.get("verdict") in VERDICTS:
-            check_reading(entry["verdict"], entry.get("reading"), entry.get("reading_why"))
+            words.short(words.emptied(entry["answer"]))
+        check_reading(outcome.get("verdict", ""), entry.get("reading"), entry.get("reading_why"))
     except ValueError as error:
         yield str(error)

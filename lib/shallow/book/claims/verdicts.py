@@ -1,0 +1,62 @@
+"""How conditions become verdicts: True, False, or None where an interval leaves it open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shallow.stats import Interval
+
+VERDICTS = ("reproduced", "partly", "contradicted", "corrected", "answered", "undecided", "untested")
+
+
+def check_parts(parts: Mapping[str, str]) -> None:
+    """ValueError unless parts maps letters (or names of readings) to verdicts other than untested."""
+    if not isinstance(parts, Mapping) or not parts:
+        raise ValueError(f"parts must be a non-empty mapping of letters to verdicts, got {parts!r}")
+    for name, verdict in parts.items():
+        if not isinstance(name, str) or verdict not in VERDICTS[:-1]:
+            raise ValueError(f"part {name!r} must be one of {', '.join(VERDICTS[:-1])}, got {verdict!r}")
+
+
+def combine(parts: Mapping[str, str]) -> str:
+    """The verdict of a claim from those of its parts: theirs if they agree, else partly.
+
+    Contradicted parts beside parts that are all undecided leave nothing of the claim: contradicted.
+    """
+    check_parts(parts)
+    verdicts = set(parts.values())
+    if len(verdicts) == 1:
+        return verdicts.pop()
+    return "contradicted" if verdicts == {"contradicted", "undecided"} else "partly"
+
+
+def verdict(holds: str | bool | None) -> str:
+    """Of a claim that stands or falls with one condition: None is "undecided"; a verdict stays as it is."""
+    if isinstance(holds, str):
+        return holds
+    return "undecided" if holds is None else "reproduced" if holds else "contradicted"
+
+
+def all_of(*conditions: bool | None) -> bool | None:
+    """Whether all hold: False if one does not, else None if one is open."""
+    return False if any(one is not None and not one for one in conditions) else None if None in conditions else True
+
+
+def any_of(*conditions: bool | None) -> bool | None:
+    """Whether one holds: True if one does, else None if one is open."""
+    return True if any(conditions) else None if None in conditions else False
+
+
+def opposite(condition: bool | None) -> bool | None:
+    """Whether a condition fails: None if it is open."""
+    return None if condition is None else not condition
+
+
+def below(interval: Interval, value: float) -> bool | None:
+    """Whether a quantity is below a value: None if its interval contains the value."""
+    return opposite(interval.exceeds(value))
+
+
+def within(interval: Interval, low: float, high: float) -> bool | None:
+    """Whether a quantity lies between two values: None if its interval leaves that open."""
+    return all_of(interval.exceeds(low), below(interval, high))

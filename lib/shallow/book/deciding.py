@@ -1,0 +1,92 @@
+"""Deciding one claim in a terminal: `python -m shallow claim CL-14`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+
+from shallow.book import records, verification
+from shallow.book.claims.display import STYLE, parameters
+from shallow.book.claims.ledger import OUTCOME, differences, with_outcome
+from shallow.book.claims.rows import Row
+from shallow.book.claims.rules import rules
+from shallow.extras import click
+
+CELLS = 2  # of each record, to be recomputed
+NAME = 13  # columns of the names on the left of the terminal
+
+
+def show(row: Row, *, anew: bool = False) -> bool:
+    """Decide a claim by its rule and print it; whether the ledger says the same, and no recomputed cell differs."""
+    rule = rules(row.chapter)[row.id]
+    agree = recomputed(rule.records) if anew else True
+    outcome = rule.decide(row)
+    new = with_outcome(row, outcome)
+    different = differences(new, row)
+    click.echo(described(new, outcome.numbers, row if different else None) + "\n")
+    return agree and not different
+
+
+def recomputed(names: Sequence[str]) -> bool:
+    """Recompute some cells of records and print whether they agree; whether none differs."""
+    said, agree = [], True
+    with click.progressbar(names, label="recomputing", file=sys.stderr) as bar:
+        for name in bar:
+            try:
+                done = verification.verify(name, CELLS)
+                said.append(f"{name}: {len(done)} of {records.manifest(name)['cells']} cells recomputed, all agree")
+            except (records.RecordError, verification.Unavailable) as problem:
+                said.append(str(problem))
+                agree &= isinstance(problem, verification.Unavailable)
+    click.echo("\n".join([*said, ""] if said else ["the rule rests on no record: all is computed now\n"]))
+    return agree
+
+
+def described(row: Row, numbers: Mapping[str, object], against: Row | None = None) -> str:
+    """The claim with its outcome in a row, what the rule compared, and what another row, the ledger's, says instead."""
+    lines = [f"{row.id}  {row.place}", ""]
+    terms = {"Claim": row.claim, "Rule": row.rule, "Parameters": parameters(row.parameters)}
+    for name, text in terms.items():
+        lines += _term(name, [text])
+    if numbers:
+        width = min(60, max(map(len, numbers)))
+        lines += _term("Numbers", [f"{name:{width}}  {_plain(value)}" for name, value in numbers.items()])
+    parts = ", ".join(f"({name}) {verdict}" for name, verdict in row.parts.items())
+    found = {
+        "Verdict": f"{STYLE[row.verdict][0]} {row.verdict} by the rule{f': {parts}' if parts else ''}",
+        "Our reading": f"{STYLE[row.reading][0]} {row.reading}: {row.reading_why}" if row.reading else None,
+        "Answer": row.answer,
+        "Finding": row.outcome,
+        "Page": f"book/{row.address}.md#{row.cell}" if row.cell else None,
+    }
+    for name, text in found.items():
+        lines += _term(name, [text]) if text else []
+    return "\n".join([*lines, *_ledger(row, against)])
+
+
+def _ledger(row: Row, against: Row | None) -> Iterator[str]:
+    if against is None:
+        yield from _term("Ledger", ["says the same"])
+    else:
+        said = {key: getattr(against, key) for key in OUTCOME if getattr(against, key) != getattr(row, key)}
+        yield from _term("Ledger", [f"says {against.verdict}", *(f"{key}: {_plain(said[key] or '-')}" for key in said)])
+
+
+def _plain(value: object) -> str:
+    """A number to three digits; anything else, such as an interval, as it writes itself, in one line."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_plain(item)}" for name, item in value.items())
+    return f"{value:.3g}" if isinstance(value, float) else " ".join(str(value).split())
+
+
+def _term(name: str, paragraphs: Sequence[str]) -> Iterator[str]:
+    """Paragraphs beside their name, folded to the terminal; what does not fit hangs a little."""
+    columns = min(100, max(60, shutil.get_terminal_size((100, 24)).columns))
+    first = f"{name:{NAME}}  "
+    for text in paragraphs:
+        folded = textwrap.wrap(text, columns - len(first), subsequent_indent="  " if len(paragraphs) > 1 else "")
+        for line in folded or [""]:
+            yield first + line
+            first = " " * len(first)
