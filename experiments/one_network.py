@@ -3,8 +3,7 @@ r"""The network of the closing paper, "What five documents share": its data, its
 .. math:: f(x) = \sum_{j=1}^m v_j\,\sigma(w_j \cdot x + b_j), \qquad L = \frac{1}{2n} \sum_{k=1}^n (f(x_k) - y_k)^2
 
 with $\sigma$ the ReLU or the GeLU $z\,\Phi(z)$, whose mean slopes are one half.  All parameters move, by full-batch
-steps of one size, in double precision.  The page trains dozens of such networks while it is built, so :func:`train` is
-written in matrix products; :mod:`shallow.train.plain` takes the same steps, slower.
+steps of one size, in double precision.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
-from scipy import special
 from scipy.optimize import brentq
 
 from experiments.hidden_structure import hidden_direction
@@ -26,6 +24,7 @@ from shallow.kernels import empirical
 from shallow.kernels.ridge import RidgePath
 from shallow.nets import TwoLayer
 from shallow.spectra import tails as spectral_tails
+from shallow.train import plain
 
 INPUTS, WIDTH, POINTS, STEP, TIME = 40, 100, 400, 0.1, 40.0
 #: Steps after which :func:`path` looks: the start, and others with equal ratios up to the time.
@@ -96,46 +95,23 @@ def start(seed: int, scale: float) -> TwoLayer:
     return initial(rng, WIDTH, INPUTS, scale) if scale else nets.dominated(rng, WIDTH, INPUTS, 0.1)
 
 
-def activated(z: np.ndarray, activation: str) -> tuple[np.ndarray, np.ndarray]:
-    """Values and slopes of an activation."""
-    checks.one_of(("relu", "gelu"), activation=activation)
-    if activation == "relu":
-        slope = (z > 0).astype(float)
-        return z * slope, slope
-    below = special.ndtr(z)
-    return z * below, below + z * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
-
-
 def forward(x: np.ndarray, network: TwoLayer, activation: str = "relu") -> np.ndarray:
     """f at x of shape (n, d); shape (n,)."""
-    return activated(x @ network.W.T + network.b, activation)[0] @ network.v
+    return plain.hidden(x, network, activation)[0] @ network.v
 
 
 def train(
     x: np.ndarray, y: np.ndarray, network: TwoLayer, steps: Sequence[int], activation: str = "relu"
 ) -> tuple[np.ndarray, list[TwoLayer]]:
     """Mean squares (R,) and networks after ascending numbers of steps."""
-    W, b, v = network.W.copy(), network.b.copy(), network.v.copy()
-    losses, kept, wanted = [], [], set(map(int, steps))
-    for t in range(max(wanted) + 1):
-        value, slope = activated(x @ W.T + b, activation)
-        rest = value @ v - y
-        if t in wanted:
-            losses.append(rest @ rest / len(x))
-            kept.append(TwoLayer(W.copy(), b.copy(), v.copy()))
-        rest *= STEP / len(x)
-        b -= v * (slope.T @ rest)
-        slope *= rest[:, None]
-        W -= v[:, None] * (slope.T @ x)
-        v -= value.T @ rest
-    return np.array(losses), kept
+    run = plain.train(x, y, network, step=STEP, steps=steps[-1], records=steps, activation=activation)
+    return 2 * run.loss, run.values
 
 
 def ntk(network: TwoLayer, x: np.ndarray, z: np.ndarray | None = None, activation: str = "relu") -> np.ndarray:
     r"""Tangent kernel $\sum_j \sigma(h_j) \sigma(h'_j) + v_j^2 \sigma'(h_j) \sigma'(h'_j) (x \cdot z + 1)$, (n, n')."""
-    value, slope = activated(x @ network.W.T + network.b, activation)
-    other, other_slope = (value, slope) if z is None else activated(z @ network.W.T + network.b, activation)
     z = x if z is None else z
+    (value, slope), (other, other_slope) = (plain.hidden(points, network, activation) for points in (x, z))
     return value @ other.T + ((slope * network.v**2) @ other_slope.T) * (x @ z.T + 1)
 
 
@@ -192,7 +168,7 @@ def path(
         By time: loss and test (mean squares), moved (one minus the alignment of the tangent kernel with that at the
         start), remaining (the same with that at the end), and :func:`readings`.  By `at`, the records of `machines`:
         machine, the test mean square of ridge regression with the kernel of that moment and the true labels.
-    """  # fmt: skip
+    """
     true = draw(seed, target)
     sample = true if labels == "true" else shuffled(true, seed)
     losses, networks = train(sample.x, sample.y, start(seed, scale), STEPS, activation)

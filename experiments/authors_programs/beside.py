@@ -63,46 +63,66 @@ class Program:
 _READ_OUT = "weights, spectra, exponents, read-outs, overlaps of singular vectors"
 FILES: dict[str, Program] = {
     "hidden_structure_orthants": Program(
-        "hidden_structure", "classifier on orthants, 208 steps of Adam: weights, losses, accuracies, early stopping",
-        hidden_structure_orthants.PROGRAM, hidden_structure_orthants.computed,
+        "hidden_structure",
+        "classifier on orthants, 208 steps of Adam: weights, losses, accuracies, early stopping",
+        hidden_structure_orthants.PROGRAM,
+        hidden_structure_orthants.computed,
     ),
     "hidden_structure_kernels": Program(
-        "hidden_structure", "its tangent features, and support vector machines on them",
-        hidden_structure_kernels.PROGRAM, hidden_structure_kernels.computed,
+        "hidden_structure",
+        "its tangent features, and support vector machines on them",
+        hidden_structure_kernels.PROGRAM,
+        hidden_structure_kernels.computed,
     ),
     "hidden_structure_polynomials": Program(
-        "hidden_structure", "network on a cubic, four schedules of AdaDelta, support vector regression",
-        hidden_structure_polynomials.PROGRAM, hidden_structure_polynomials.computed,
+        "hidden_structure",
+        "network on a cubic, four schedules of AdaDelta, support vector regression",
+        hidden_structure_polynomials.PROGRAM,
+        hidden_structure_polynomials.computed,
     ),
     "simplicity_bias_one_input": Program(
-        "simplicity_bias", "four runs of 2,000 full-batch steps, one input: all weights at seven times, losses",
-        simplicity_bias.PROGRAM["one_input"], lambda: simplicity_bias.computed("one_input"),
+        "simplicity_bias",
+        "four runs of 2,000 full-batch steps, one input: all weights at seven times, losses",
+        simplicity_bias.PROGRAM["one_input"],
+        lambda: simplicity_bias.computed("one_input"),
     ),
     "simplicity_bias_five_inputs": Program(
-        "simplicity_bias", "three runs of 2,000 steps, five inputs, batches of 16 or all points: weights, losses",
-        simplicity_bias.PROGRAM["five_inputs"], lambda: simplicity_bias.computed("five_inputs"),
+        "simplicity_bias",
+        "three runs of 2,000 steps, five inputs, batches of 16 or all points: weights, losses",
+        simplicity_bias.PROGRAM["five_inputs"],
+        lambda: simplicity_bias.computed("five_inputs"),
     ),
     "heavy_tails_gd": Program(
-        "heavy_tails", f"ten steps of descent, plain and normalised: {_READ_OUT}",
-        heavy_tails.PROGRAM["gd"], lambda: heavy_tails.computed("gd"),
+        "heavy_tails",
+        f"ten steps of descent, plain and normalised: {_READ_OUT}",
+        heavy_tails.PROGRAM["gd"],
+        lambda: heavy_tails.computed("gd"),
     ),
     "heavy_tails_adam": Program(
-        "heavy_tails", f"ten steps of Adam, plain and normalised: {_READ_OUT}",
-        heavy_tails.PROGRAM["adam"], lambda: heavy_tails.computed("adam"),
+        "heavy_tails",
+        f"ten steps of Adam, plain and normalised: {_READ_OUT}",
+        heavy_tails.PROGRAM["adam"],
+        lambda: heavy_tails.computed("adam"),
     ),
     "localization_laws": Program(
-        "localization", "covariances of the data at 20 settings, samples of four gains",
-        localization.LAWS, localization.of_laws,
+        "localization",
+        "covariances of the data at 20 settings, samples of four gains",
+        localization.LAWS,
+        localization.of_laws,
     ),
     "localization_training": Program(
-        "localization", "three runs of 100 steps on given batches: weights, biases, losses, participation ratios",
-        localization.TRAINING, localization.of_training,
+        "localization",
+        "three runs of 100 steps on given batches: weights, biases, losses, participation ratios",
+        localization.TRAINING,
+        localization.of_training,
     ),
     "localization_simulate": Program(
-        "localization", "a run of its own 50 batches: weights, losses, accuracy, participation ratios",
-        localization.SIMULATE, localization.of_simulate,
+        "localization",
+        "a run of its own 50 batches: weights, losses, accuracy, participation ratios",
+        localization.SIMULATE,
+        localization.of_simulate,
     ),
-}  # fmt: skip
+}
 
 
 def bound(file: str, key: str) -> float:

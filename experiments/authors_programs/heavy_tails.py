@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from experiments.authors_programs.files import Recording
-from experiments.heavy_tails import overlaps, read_out
+from experiments.heavy_tails import read_out
+from experiments.heavy_tails.overlaps import cells as overlaps
 from shallow.data.single_index import Sample
 from shallow.nets import Student
 from shallow.spectra import esd, tails

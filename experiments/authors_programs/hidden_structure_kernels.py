@@ -7,8 +7,7 @@ from scipy.spatial.distance import cdist
 
 from experiments.authors_programs.files import Recording
 from experiments.authors_programs.streams import Seed
-from experiments.hidden_structure import linear_machines
-from shallow.kernels import layered, machines
+from shallow.kernels import layered, linear_machines, machines
 from shallow.mlp import Stack
 
 PROGRAM = Recording("hidden_structure_kernels", {"x", "y", "x_hundred", "y_hundred", "x_new", "y_new", "theta_16"})

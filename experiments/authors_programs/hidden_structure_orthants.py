@@ -8,7 +8,8 @@ from scipy.special import expit
 
 from experiments.authors_programs.files import Recording, difference
 from experiments.authors_programs.streams import Recorded
-from experiments.hidden_structure import folding, shells
+from experiments.hidden_structure import shells
+from experiments.hidden_structure.folding import cells as folding
 from shallow.mlp import Stack
 from shallow.train import ensemble
 

@@ -10,7 +10,10 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.cyclic_labels import bumps, heatmaps, initialisation, kernel_spectra, laboratory, loss_curves, modes
+from experiments.cyclic_labels import laboratory, loss_curves
+from experiments.cyclic_labels.bumps import cells as bumps
+from experiments.cyclic_labels.kernel import kernel_spectra, modes
+from experiments.cyclic_labels.variance import heatmaps, initialisation
 from shallow import checks, stats
 from shallow.book import figures
 

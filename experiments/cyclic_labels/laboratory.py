@@ -68,9 +68,15 @@ def train(chosen: Settings) -> tuple[cyclic.Sample, univariate.Run]:
     sample = cyclic.from_counts([chosen[name] for name in CLUSTERS], seed=chosen["seed"])
     network, rates = start(sample.rng, chosen["width"], **INITIAL[chosen["initial"]])
     run = univariate.train(
-        sample.x, sample.y, network, step=chosen["step"], epochs=EPOCHS, grid=GRID, rates=rates,
+        sample.x,
+        sample.y,
+        network,
+        step=chosen["step"],
+        epochs=EPOCHS,
+        grid=GRID,
+        rates=rates,
         reduction=chosen["loss"],
-    )  # fmt: skip
+    )
     return sample, run
 
 

@@ -74,9 +74,18 @@ def run(
     records = schedule(every, epochs)
     try:
         result = univariate.train(
-            sample.x, sample.y, network, step=step, epochs=epochs, records=records, grid=GRID, rates=rates, agop=agop,
-            decay=decay, keep_parameters="slope_energy" in keep,
-        )  # fmt: skip
+            sample.x,
+            sample.y,
+            network,
+            step=step,
+            epochs=epochs,
+            records=records,
+            grid=GRID,
+            rates=rates,
+            agop=agop,
+            decay=decay,
+            keep_parameters="slope_energy" in keep,
+        )
     except univariate.Diverged as failure:
         result, diverged = None, failure.epoch
     else:

@@ -1,34 +1,25 @@
-"""The recorded runs of the chapter: name -> recipe.  Rerun one by ``python -m shallow record cyclic_labels/NAME``."""
+"""The modules of the chapter that hold recipes of recorded runs, in the order of the list."""
 
 from __future__ import annotations
 
-from experiments.cyclic_labels import (
-    amplitudes,
-    bumps,
-    embedding,
+from experiments.cyclic_labels.bumps import cells as bumps
+from experiments.cyclic_labels.bumps import embedding, mechanism, undersampling
+from experiments.cyclic_labels.kernel import kernel_regime, modes
+from experiments.cyclic_labels.penalty import cells as regularisation
+from experiments.cyclic_labels.settings import cells as trainer_agreement
+from experiments.cyclic_labels.variance import amplitudes, heatmaps, initialisation, loss_reduction
+
+MODULES = (
     heatmaps,
     initialisation,
-    kernel_regime,
-    loss_reduction,
-    mechanism,
-    modes,
-    regularisation,
     trainer_agreement,
+    loss_reduction,
+    amplitudes,
     undersampling,
-)
-from shallow.book.recipes import Recipe
-
-RECORDS: dict[str, Recipe] = (
-    heatmaps.RECORDS
-    | initialisation.RECORDS
-    | trainer_agreement.RECORDS
-    | loss_reduction.RECORDS
-    | amplitudes.RECORDS
-    | undersampling.RECORDS
-    | embedding.RECORDS
-    | modes.RECORDS
-    | kernel_regime.RECORDS
-    | bumps.RECORDS
-    | regularisation.RECORDS
-    | mechanism.RECORDS
+    embedding,
+    modes,
+    kernel_regime,
+    bumps,
+    regularisation,
+    mechanism,
 )

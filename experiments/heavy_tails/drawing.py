@@ -59,15 +59,6 @@ def over_rates(ax: Axes, by_rate: xr.DataArray, label: str, colour: str, marker:
     ax.set(xscale="log", xlabel=r"learning rate $\eta$")
 
 
-def overlaps(ax: Axes, block: np.ndarray) -> None:
-    """The leading block of a matrix of squared overlaps as a heat map, colours by log from the level of chance up."""
-    image = ax.imshow(np.log10(np.maximum(block, 1e-4)), vmin=-4, vmax=0, cmap="viridis", origin="lower")
-    bar = ax.figure.colorbar(image, ax=ax, shrink=0.8, ticks=range(-4, 1))
-    bar.set_label(r"$\log_{10}$ overlap")
-    ax.set(xlabel="vector of the update", ylabel="vector of the weights")
-    ax.grid(False)
-
-
 def first_preset() -> Figure:
     """The laboratory's first preset as a figure, for readers without scripts: the spectrum, and what falls with it."""
     *_, chosen = laboratory.PRESETS[0]

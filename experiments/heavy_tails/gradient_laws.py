@@ -203,9 +203,9 @@ def entries_with(name: str, n: int, d: int, *, link: str = "softplus", noise: fl
     not vanish with the number of points.
     """
     sigma, slope = activation(name)
-    size, mean, second, curve = (float(expectation(f)) for f in (
-        lambda z: sigma(z) ** 2, slope, lambda z: slope(z) ** 2, lambda z: z * slope(z)
-    ))  # fmt: skip
+    size, mean, second, curve = (
+        float(expectation(f)) for f in (lambda z: sigma(z) ** 2, slope, lambda z: slope(z) ** 2, lambda z: z * slope(z))
+    )
     teacher = moments(link)
     square = teacher.null_loss(noise)
     return Entries(

@@ -28,9 +28,17 @@ RATES = tuple(float(f"{10 ** (k / 10 - 3):.2g}") for k in range(71))
 def settings(**changes: Any) -> Settings:
     """Settings of the laboratory: what is usual except for `changes`."""
     usual = {
-        "optimiser": "GD", "rate": 1.0, "steps": 10, "labels": "true", "student": "tanh", "update": "code",
-        "features": "code", "width": 300, "seed": 0, "axis": "log",
-    }  # fmt: skip
+        "optimiser": "GD",
+        "rate": 1.0,
+        "steps": 10,
+        "labels": "true",
+        "student": "tanh",
+        "update": "code",
+        "features": "code",
+        "width": 300,
+        "seed": 0,
+        "axis": "log",
+    }
     return usual | changes
 
 

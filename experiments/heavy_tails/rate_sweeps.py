@@ -1,6 +1,6 @@
 """Sweeps over learning rates: students after one step (Figures 3, 19 and 20) and after ten (5, 22, 23, 30 and 32).
 
-Their readings are taken by :mod:`experiments.heavy_tails.sweep_rules`.
+Their readings are taken by :mod:`experiments.heavy_tails.readings_of_sweeps`.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def ten_steps(
 
 ONE_RUN = {"rules": ("Adam code",), "rates": (1.0,)}
 OF_CODE = {"rules": ("GD code", "Adam code")}
-ONE_STEP: dict[str, Recipe] = {
+RECORDS: dict[str, Recipe] = {
     "one_step": Recipe(
         one_step,
         {"seed": list(range(5))},
@@ -216,7 +216,7 @@ CODE, TEXT = ("GD code", "Adam code"), ("GD text", "Adam text")
 LARGE = (1000.0, 2000.0, 3000.0)
 BESIDE = "The same in the text's reading"
 #: The reading of the code decides and has more seeds; that of the text stands beside.
-TEN_STEPS: dict[str, Recipe] = {
+RECORDS |= {
     "ten_steps_8000": _sweep(CODE, 5, "Figure 5: ten steps, 8000 points", n=8000, penalties=PENALTIES),
     "ten_steps_8000_text": _sweep(TEXT, 1, BESIDE, n=8000, penalties=PENALTIES),
     "ten_steps_8000_benign": _sweep(

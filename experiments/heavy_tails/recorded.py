@@ -1,33 +1,27 @@
-"""The recorded runs of the chapter: name -> recipe.  Rerun one by ``python -m shallow record heavy_tails/NAME``."""
+"""The modules of the chapter that hold recipes of recorded runs, in the order of the list."""
 
 from __future__ import annotations
 
-from experiments.heavy_tails import (
-    deep_nets,
-    first_update,
-    long_runs,
-    open_questions,
-    overlaps,
+from experiments.heavy_tails import rate_sweeps
+from experiments.heavy_tails.beyond import deep_nets, open_questions, steering
+from experiments.heavy_tails.exponents import tail_fits
+from experiments.heavy_tails.first_update import cells as first_update
+from experiments.heavy_tails.long_runs import cells as long_runs
+from experiments.heavy_tails.overlaps import cells as overlaps
+from experiments.heavy_tails.readings import cells as readings
+from experiments.heavy_tails.route import cells as training_spectra
+from experiments.heavy_tails.variants import cells as scaling
+
+MODULES = (
     rate_sweeps,
-    readings,
-    scaling,
-    steering,
+    first_update,
     tail_fits,
     training_spectra,
-)
-from shallow.book.recipes import Recipe
-
-RECORDS: dict[str, Recipe] = (
-    rate_sweeps.ONE_STEP
-    | first_update.RECORDS
-    | tail_fits.RECORDS
-    | training_spectra.RECORDS
-    | overlaps.RECORDS
-    | scaling.RECORDS
-    | rate_sweeps.TEN_STEPS
-    | long_runs.RECORDS
-    | deep_nets.RECORDS
-    | open_questions.RECORDS
-    | steering.RECORDS
-    | readings.RECORDS
+    overlaps,
+    scaling,
+    long_runs,
+    deep_nets,
+    open_questions,
+    steering,
+    readings,
 )

@@ -52,33 +52,55 @@ TABLE_1_FIXED = {
     "linear": {"empty": (0.5, 0.0), "others": (0.5, 0.0)},
     "gaussian": {"empty": (0.5, 0.0), "others": (1.0, 0.0)},
 }
-#: Number of points in the formula of the printed half-widths of Table 1, and the numbers classified by five networks.
-POINTS_USED, POINTS_EMPTY, POINTS_OTHERS = 50_000, 1_000, 127_000
+#: Number of points in the formula of the printed half-widths of Table 1; five networks classified 1,000 and 127,000.
+POINTS_USED = 50_000
 
 #: Match fractions by depth, class and moment, runs 0 to 4.
 MATCH_LOGS: dict[tuple[int, int, str], tuple[float, ...]] = {
-    (1, 0, "initial"): (0, 0, 0, 0, 0), (1, 0, "last"): (0, 0, 0, 0, 0),
-    (1, 1, "initial"): (1, 1, 1, 1, 1), (1, 1, "last"): (1, 1, 1, 1, 1),
-    (2, 0, "initial"): (0, 0, 0, 0, 0), (2, 0, "last"): (0.07, 0, 0.01, 0.58, 0),
-    (2, 1, "initial"): (1, 1, 1, 1, 1), (2, 1, "last"): (0.96, 1, 0.98, 0.77, 1),
-    (3, 0, "initial"): (0.16, 0, 0, 0, 0), (3, 0, "last"): (1, 0.25, 0.89, 0.87, 0.98),
-    (3, 1, "initial"): (0.96, 1, 1, 0.99, 1), (3, 1, "last"): (0.89, 0.97, 0.77, 0.89, 0.88),
-    (4, 0, "initial"): (0, 0, 0, 0, 0), (4, 0, "last"): (0, 0.15, 0, 0, 0),
-    (4, 1, "initial"): (0.99, 0.99, 0.94, 0.96, 1), (4, 1, "last"): (1, 0.95, 1, 1, 1),
-    (5, 0, "initial"): (0, 0, 0, 0, 0), (5, 0, "last"): (0, 0, 0, 0, 0),
-    (5, 1, "initial"): (1, 1, 1, 1, 1), (5, 1, "last"): (1, 1, 1, 1, 1),
-}  # fmt: skip
+    (1, 0, "initial"): (0, 0, 0, 0, 0),
+    (1, 0, "last"): (0, 0, 0, 0, 0),
+    (1, 1, "initial"): (1, 1, 1, 1, 1),
+    (1, 1, "last"): (1, 1, 1, 1, 1),
+    (2, 0, "initial"): (0, 0, 0, 0, 0),
+    (2, 0, "last"): (0.07, 0, 0.01, 0.58, 0),
+    (2, 1, "initial"): (1, 1, 1, 1, 1),
+    (2, 1, "last"): (0.96, 1, 0.98, 0.77, 1),
+    (3, 0, "initial"): (0.16, 0, 0, 0, 0),
+    (3, 0, "last"): (1, 0.25, 0.89, 0.87, 0.98),
+    (3, 1, "initial"): (0.96, 1, 1, 0.99, 1),
+    (3, 1, "last"): (0.89, 0.97, 0.77, 0.89, 0.88),
+    (4, 0, "initial"): (0, 0, 0, 0, 0),
+    (4, 0, "last"): (0, 0.15, 0, 0, 0),
+    (4, 1, "initial"): (0.99, 0.99, 0.94, 0.96, 1),
+    (4, 1, "last"): (1, 0.95, 1, 1, 1),
+    (5, 0, "initial"): (0, 0, 0, 0, 0),
+    (5, 0, "last"): (0, 0, 0, 0, 0),
+    (5, 1, "initial"): (1, 1, 1, 1, 1),
+    (5, 1, "last"): (1, 1, 1, 1, 1),
+}
 
 #: Table 2 by depth, class and moment: printed match fraction and half-width.
 TABLE_2: dict[tuple[int, int, str], tuple[float, float]] = {
-    (1, 0, "initial"): (0, 0), (1, 0, "last"): (0, 0), (1, 1, "initial"): (1, 0), (1, 1, "last"): (1, 0),
-    (2, 0, "initial"): (0, 0), (2, 0, "last"): (0.1348, 0.02969),
-    (2, 1, "initial"): (1, 0), (2, 1, "last"): (0.9386, 0.02069),
-    (3, 0, "initial"): (0.03557, 0.01578), (3, 0, "last"): (0.7957, 0.03513),
-    (3, 1, "initial"): (0.9863, 0.009457), (3, 1, "last"): (0.8771, 0.02852),
-    (4, 0, "initial"): (0, 0), (4, 0, "last"): (0.03358, 0.01532),
-    (4, 1, "initial"): (0.9724, 0.01385), (4, 1, "last"): (0.9863, 0.009457),
-    (5, 0, "initial"): (0, 0), (5, 0, "last"): (0, 0), (5, 1, "initial"): (1, 0), (5, 1, "last"): (1, 0),
-}  # fmt: skip
+    (1, 0, "initial"): (0, 0),
+    (1, 0, "last"): (0, 0),
+    (1, 1, "initial"): (1, 0),
+    (1, 1, "last"): (1, 0),
+    (2, 0, "initial"): (0, 0),
+    (2, 0, "last"): (0.1348, 0.02969),
+    (2, 1, "initial"): (1, 0),
+    (2, 1, "last"): (0.9386, 0.02069),
+    (3, 0, "initial"): (0.03557, 0.01578),
+    (3, 0, "last"): (0.7957, 0.03513),
+    (3, 1, "initial"): (0.9863, 0.009457),
+    (3, 1, "last"): (0.8771, 0.02852),
+    (4, 0, "initial"): (0, 0),
+    (4, 0, "last"): (0.03358, 0.01532),
+    (4, 1, "initial"): (0.9724, 0.01385),
+    (4, 1, "last"): (0.9863, 0.009457),
+    (5, 0, "initial"): (0, 0),
+    (5, 0, "last"): (0, 0),
+    (5, 1, "initial"): (1, 0),
+    (5, 1, "last"): (1, 0),
+}
 #: Points of one class in the empty orthant, over five networks: the n of its Wilson intervals.
 POINTS_MATCHED = 500

@@ -106,32 +106,10 @@ def decay_law(
 
 # Networks on orthants.
 
-CLASS_0, CLASS_1 = "#D55E00", "#009E73"  # the document's red and green, apart for all eyes
 EMPTY, ELSEWHERE = "#D55E00", "#0072B2"
 BY_DEPTH = [
     dict(style, marker=marker, ms=4) for style, marker in zip(figures.mode_styles(5), "osD^v", strict=True)
 ]  # of one to five hidden layers
-
-
-def points_of_shells(ax: Axes, dimension: int, per_class: int = 60) -> None:
-    """Figure 1 of the document: all orthants of two or three dimensions, the one that is left out faded."""
-    rng = stats.stream("hidden structure", "picture", dimension)
-    points = shells.sample(rng, np.full(2**dimension, per_class))
-    for label, colour, marker in ((0, CLASS_0, "o"), (1, CLASS_1, "^")):
-        for absent in (False, True):
-            chosen = (points.label == label) & ((points.orthant == 2**dimension - 1) == absent)
-            name = None if absent else f"class {label}"
-            ax.scatter(*points.x[chosen].T, s=5, marker=marker, color=colour, alpha=0.2 if absent else 0.9, lw=0,
-                       label=name)  # fmt: skip
-    names = [f"$x_{i + 1}$" for i in range(dimension)]
-    if dimension == 2:
-        ax.set(xlabel=names[0], ylabel=names[1], aspect="equal", xlim=(-7, 7), ylim=(-7, 7))
-        return
-    ax.set(xticks=[-4, 0, 4], yticks=[-4, 0, 4], zticks=[-4, 0, 4])
-    for axis, name in zip((ax.xaxis, ax.yaxis, ax.zaxis), names, strict=True):
-        axis.set_label_text(name)
-        axis.labelpad = -8
-    ax.tick_params(pad=-3)
 
 
 def spread_out(values: np.ndarray, width: float = 0.1) -> np.ndarray:
@@ -165,25 +143,6 @@ def orthant_strips(ax: Axes, runs: xr.Dataset) -> None:
     ax.grid(False, axis="x")
 
 
-def intervals_over_points_and_runs(ax: Axes) -> None:
-    """The document's runs in the empty orthant, its printed intervals, and Student's over the same five runs."""
-    places = [(kind, d) for d in (1, 2, 3) for kind in ("network", "tangent machine")]
-    for at, (kind, depth) in enumerate(places):
-        runs = np.array(authors.LOGS[kind][depth]["empty"])
-        (mean, half), over_runs = authors.TABLE_1[kind][depth]["empty"], stats.student(runs)
-        first = at == 0
-        style = {"fmt": "none", "capsize": 3}
-        ax.errorbar(at + 0.12, over_runs.estimate, over_runs.high - over_runs.estimate, color=ELSEWHERE, lw=1.6,
-                    label="interval over the five runs" if first else None, **style)  # fmt: skip
-        ax.errorbar(at - 0.12, mean, half, color="k", lw=1.6, label="printed interval" if first else None, **style)
-        ax.plot(at + spread_out(runs, 0.05), runs, "o", color=EMPTY, mfc="none", ms=4.5,
-                label="the five runs" if first else None)  # fmt: skip
-    ax.axhline(0.5, color="k", ls=":", lw=0.8)
-    ax.set_xticks(range(len(places)), [f"{d}-{'NN' if kind == 'network' else 'NTK'}" for kind, d in places])
-    ax.set(ylabel="accuracy in the empty orthant")
-    ax.grid(False, axis="x")
-
-
 def against_width(ax: Axes, sizes: Mapping[int, xr.Dataset], name: str = "learned") -> None:
     """Against the width, by depth: the share of runs that learn the empty orthant, or the mean class-0 match."""
     for (depth, found), style in zip(sizes.items(), BY_DEPTH, strict=True):
@@ -201,44 +160,6 @@ def against_width(ax: Axes, sizes: Mapping[int, xr.Dataset], name: str = "learne
     ax.set(xlabel="width", xscale="log", ylim=(-0.04, 1.04))
     ax.set_xticks(shown, map(str, shown))
     ax.minorticks_off()
-
-
-def match_strips(axes: Sequence[Axes], runs: xr.Dataset) -> None:
-    """Match of every network by depth, class 0 and class 1, before and after training, beside the document's five.
-
-    Args:
-        runs: match by depth, label, moment and run.
-    """
-    looks = {"initial": ("before training", -0.24, "0.55", "s"), "last": ("after training", 0.1, ELSEWHERE, "o")}
-    for ax, label in zip(axes, (0, 1), strict=True):
-        for depth in authors.DEPTHS:
-            for moment, (name, at, colour, marker) in looks.items():
-                own = runs.match.sel(depth=depth, label=label, moment=moment).values
-                log = np.array(authors.MATCH_LOGS[depth, label, moment])
-                style = {"marker": marker, "color": colour, "ls": "none", "ms": 3.5}
-                first = depth == 1
-                ax.plot(depth + at + spread_out(own, 0.07), own, alpha=0.75, label=name if first else None, **style)
-                ax.plot(depth + at + 0.16 + spread_out(log, 0.03), log, mfc="none",
-                        label=f"{name}, the document's" if first else None, **style)  # fmt: skip
-        ax.set(xlabel="hidden layers", title=f"class {label}", xticks=authors.DEPTHS, ylim=(-0.04, 1.04))
-        ax.grid(False, axis="x")
-    axes[0].set_ylabel("match")
-
-
-def fold_plane(ax: Axes, runs: xr.Dataset) -> None:
-    """Feature quotient and output correlation of networks with three layers, untrained and trained; dotted: a fold.
-
-    Args:
-        runs: empty, quotient and correlation by depth, moment and run.
-    """
-    three = runs.sel(depth=3)
-    before, after = three.sel(moment="initial"), three.sel(moment="last")
-    ax.plot(before.quotient, before.correlation, "s", color="0.55", ms=4, label="untrained")
-    learned = after.empty.values >= 0.75
-    for chosen, face, name in ((learned, ELSEWHERE, "learned"), (~learned, "white", "not learned")):
-        ax.plot(after.quotient[chosen], after.correlation[chosen], "o", color=ELSEWHERE, mfc=face, ms=5, label=name)
-    ax.plot([0, 0.5, 0.5], [0.9, 0.9, 1.02], color="k", ls=":", lw=1)
-    ax.set(xlabel="quotient of the features", ylabel="correlation of the output", xlim=(0, None), ylim=(None, 1.02))
 
 
 def neighbours_emptied(ax: Axes, fewer: xr.Dataset, one: np.ndarray) -> None:
@@ -259,8 +180,8 @@ def neighbours_emptied(ax: Axes, fewer: xr.Dataset, one: np.ndarray) -> None:
             ax.plot(place + at + spread_out(values, 0.07), values, marker, color=colour, ms=3.5, alpha=0.6)
         means = [stats.student(values) for values in columns]
         ends = np.array([[m.estimate - m.low, m.high - m.estimate] for m in means]).T
-        ax.errorbar(np.arange(len(means)) + at, [m.estimate for m in means], ends, color=colour, marker=marker, ms=6,
-                    capsize=2, lw=1.2, label=name)  # fmt: skip
+        look = {"color": colour, "marker": marker, "ms": 6, "capsize": 2, "lw": 1.2}
+        ax.errorbar(np.arange(len(means)) + at, [m.estimate for m in means], ends, label=name, **look)
     ax.axhline(0.5, color="k", ls=":", lw=0.8)
     ax.set_xticks(range(1 + fewer.sizes["removed"]), [0, *fewer.removed.values])
     ax.set(xlabel="further orthants emptied", ylabel="accuracy in the empty orthant", ylim=(0.46, 1.03))
@@ -300,13 +221,16 @@ def networks_and_machines(ax: Axes, own: xr.Dataset, ended: xr.Dataset, column: 
     Args:
         own, ended: machines in the author's form and solved on the logit, by depth and run, with their networks.
     """
+    marks = (
+        ("network", "train", "o", "full"),
+        ("tangent machine as run", "test", "s", "none"),
+        ("solved on the logit", "label_plus", "^", "full"),
+    )
     for depth in map(int, own.depth.values):
         forms = [own[f"network_{column}"].sel(depth=depth), own[column].sel(depth=depth)]
         forms += [ended[column].sel(depth=depth)] if depth in ended.depth else []
         at = depth + np.array([-0.2, 0.0, 0.2])[: len(forms)]
         ax.plot(at, np.stack(forms), "-", color=figures.COLOURS["null"], lw=0.6, zorder=1)
-        marks = (("network", "train", "o", "full"), ("tangent machine as run", "test", "s", "none"),
-                 ("solved on the logit", "label_plus", "^", "full"))  # fmt: skip
         for x, values, (name, colour, marker, fill) in zip(at, forms, marks, strict=False):
             dots = dict(marker=marker, color=figures.COLOURS[colour], fillstyle=fill, ms=4, linestyle="none")
             ax.plot(np.full(len(values), x), values, label=name if depth == 1 else None, **dots)
@@ -316,132 +240,6 @@ def networks_and_machines(ax: Axes, own: xr.Dataset, ended: xr.Dataset, column: 
             ax.plot(np.full(5, depth + shift), logged, "x", color="k", ms=3.5, mew=0.8, label=name)
     ax.set(xlabel="hidden layers", xticks=own.depth.values)
     ax.grid(False, axis="x")
-
-
-def machine_losses(
-    axes: Sequence[Sequence[Axes]], lost: Mapping[str, Mapping[str, Mapping[str, Mapping[int, np.ndarray]]]]
-) -> None:
-    """What machines lose of M and E, run by run: a row for each column of Table 1, a panel for each comparison.
-
-    Args:
-        axes: two rows of three.
-        lost: :func:`.rules.shell_machines.losses_by_form`.
-    """
-    names = {"others": "$M$ lost", "empty": "$E$ lost"}
-    for row, (column, comparisons) in zip(axes, lost.items(), strict=True):
-        for ax, (title, forms) in zip(row, comparisons.items(), strict=True):
-            for place, by_depth in enumerate(forms.values()):
-                for depth, values in by_depth.items():
-                    at, style = place + 0.24 * (depth - 2), BY_DEPTH[depth - 1]
-                    dots = style | {"linestyle": "none", "ms": 3, "alpha": 0.8}
-                    ax.plot(at + np.linspace(-0.06, 0.06, len(values)), values, **dots)
-                    ax.plot([at - 0.11, at + 0.11], [values.mean()] * 2, "-", color=style["color"], lw=2)
-            ax.axhline(0, color="k", lw=0.8)
-            ax.set_xticks(range(len(forms)), forms, rotation=25, ha="right", fontsize="x-small")
-            ax.grid(False, axis="x")
-            if column == "others":
-                ax.set_title(title, fontsize="medium")
-        row[0].set_ylabel(names[column])
-    for depth in (1, 2, 3):
-        label = f"{depth} layer{'s' if depth > 1 else ''}"
-        axes[0][2].plot([], [], **(BY_DEPTH[depth - 1] | {"linestyle": "none"}), label=label)
-    axes[0][2].legend(fontsize="x-small", loc="upper left")
-
-
-def penalty_paths(axes: Sequence[Sequence[Axes]], path: xr.Dataset) -> None:
-    """Accuracies and duality gap of tangent machines along C; a column for each depth.
-
-    Args:
-        path: train, others, empty, gap by depth, run and penalty, and those of the networks.
-    """
-    styles = {
-        "train": ("null", ":", "points of the fit"),
-        "others": ("train", "-", "$M$"),
-        "empty": ("test", "--", "$E$"),
-    }
-    for i, depth in enumerate(path.depth.values):
-        top, bottom = axes[0][i], axes[1][i]
-        for run in path.run.values:
-            one = path.sel(depth=depth, run=run)
-            for name, (colour, line, label) in styles.items():
-                label = label if run == path.run.values[0] else None
-                look = dict(color=figures.COLOURS[colour], ls=line)
-                top.semilogx(one.penalty, one[name], marker=".", ms=4, lw=1, label=label, **look)
-                if name != "train":
-                    top.axhline(float(one[f"network_{name}"]), lw=0.6, **look)
-            bottom.loglog(one.penalty, np.maximum(one.gap, 1e-5), "k.-", lw=1, ms=4)
-        top.set_title(f"{int(depth)} hidden layer{'s' if depth > 1 else ''}", fontsize="medium")
-        bottom.set_xlabel("$C$")
-    axes[0][0].set(ylabel="accuracy", ylim=(0.35, 1.03))
-    axes[1][0].set_ylabel("duality gap")
-
-
-# What the document says of others' work.
-
-SCALES = {1.0: (figures.COLOURS["recorded"], "-"), 0.1: (figures.COLOURS["test"], "--")}
-
-
-def alignment_against_loss(ax: Axes, runs: xr.Dataset, scale: float) -> None:
-    """Alignment of a kernel (run, step) against the share of the loss that has gone; thin runs, a thick median run."""
-    colour, dashes = SCALES[scale]
-    gone = 1 - runs.loss / runs.loss.isel(step=0)
-    name = next(dim for dim in runs.alignment.dims if dim != "step")
-    for one in range(runs.sizes[name]):
-        ax.plot(gone.isel({name: one}), runs.alignment.isel({name: one}), color=colour, ls=dashes, lw=0.8, alpha=0.6)
-    ax.plot([], [], color=colour, ls=dashes, label=f"start times {scale:g}")
-
-
-def silent_panels(axes: Sequence[Axes], runs: xr.Dataset, shuffled: xr.Dataset) -> None:
-    """Six panels: alignment against the share of the loss gone for each task, and grey on labels dealt at random."""
-    for ax, task in zip(axes, runs.task.values.tolist(), strict=False):
-        for scale in SCALES:
-            alignment_against_loss(ax, runs.sel(task=task, scale=scale), scale)
-        if task in shuffled.task.values:
-            null = float(shuffled.alignment.sel(task=task).mean("run").max())
-            ax.axhline(null, color=figures.COLOURS["null"], lw=1.2)
-        case, degree = task.split()
-        ax.set_title(f"degree {degree}, {case}", fontsize="medium")
-    for task, dashes in zip(shuffled.task.values.tolist(), ("-", "--", ":"), strict=False):
-        one = shuffled.sel(task=task)
-        gone, case = 1 - one.loss / one.loss.isel(step=0), task.split()
-        look = {"color": figures.COLOURS["null"], "ls": dashes, "lw": 1}
-        for run in one.run.values:
-            axes[-1].plot(gone.sel(run=run), one.alignment.sel(run=run), **look)
-        axes[-1].plot([], [], label=f"degree {case[1]}, {case[0]}", **look)
-    axes[-1].set_title("labels dealt at random", fontsize="medium")
-    axes[-1].legend(fontsize="x-small")
-    axes[0].legend(fontsize="x-small", loc="lower right")
-    for ax in axes:
-        ax.axvline(0.3, color="k", ls=":", lw=1)
-        ax.set(xlim=(-0.05, 1), ylim=(0, None))
-
-
-def parity_paths(axes: Sequence[Axes], networks: xr.Dataset, machines: xr.Dataset) -> None:
-    """Accuracy on the uniform half by epoch, a panel for each number of points, with the better kernel machine."""
-    best = float(machines.accuracy.sel(half="uniform", learner=["rbf", "ntk"]).mean("seed").max())
-    for ax, points in zip(axes, networks.train.values.tolist(), strict=True):
-        for decay, style in zip(networks.decay.values.tolist(), figures.mode_styles(networks.sizes["decay"])):
-            one = networks.path.sel(train=points, decay=decay)
-            for seed in one.seed.values:
-                ax.plot(one.epoch, one.sel(seed=seed), lw=0.8, alpha=0.8, **style)
-            ax.plot([], [], label=f"weight decay {decay:g}", **style)
-        ax.axhline(best, color=figures.COLOURS["null"], lw=1.5, label="kernel machine, 5,000 points")
-        ax.set(xlabel="epoch", ylim=(0.4, 1.02))
-        ax.set_title(f"{points:,} points", fontsize="medium")
-
-
-def two_stage_ratios(ax: Axes, theirs: Mapping[str, xr.DataArray], regular: Mapping[str, xr.DataArray]) -> None:
-    """Test error of the network over those of kernel machines, by degree; filled with their algorithm, open without."""
-    looks = {"final": (figures.COLOURS["train"], "s", -0.08), "initial": (figures.COLOURS["test"], "^", 0.08)}
-    for ratios, side, filled in ((theirs, -0.16, True), (regular, 0.16, False)):
-        for kernel, ratio in ratios.items():
-            colour, marker, shift = looks[kernel]
-            x = np.repeat(ratio.degree.values + side + shift, ratio.sizes["run"])
-            name = f"over {kernel} NTK" if filled else None
-            face = colour if filled else "none"
-            ax.semilogy(x, ratio.values.ravel(), marker, ms=4, color=colour, mfc=face, label=name)
-    ax.axhline(1, color=figures.COLOURS["null"], lw=1)
-    ax.set(xlabel="degree $d$", ylabel="network / kernel, test error", xticks=ratio.degree.values)
 
 
 # Alignment and kernels along training; frozen first layers; the hidden coordinate given.
@@ -542,53 +340,6 @@ def learner_strips(
     degrees = next(iter(fits.values())).degree.values
     ax.grid(False, axis="x")
     ax.set(xlabel="degree $d$", ylim=(low - 0.05, 1.05), xticks=degrees)
-
-
-def ceiling_lines(ax: Axes, degrees: Sequence[int], bounds: Mapping[int, np.ndarray]) -> None:
-    """The ceiling of R2 by degree for numbers of points."""
-    for (points, values), dash in zip(bounds.items(), ("--", "-")):
-        ax.plot(degrees, values, ls=dash, color=figures.COLOURS["label_minus"], lw=1.6, label=f"ceiling, {points:,}")
-
-
-def against_inputs(ax: Axes, r2: xr.DataArray, ceiling: Sequence[float], linear: float) -> None:
-    """R2 (inputs, run) of the Gaussian machine against the number of inputs, its ceiling, and a straight line's R2."""
-    _, colour, marker = LEARNERS["gaussian"]
-    for run in r2.run.values:
-        ax.semilogx(r2.inputs, r2.sel(run=run), marker, ms=4, color=colour, alpha=0.7)
-    ax.semilogx(r2.inputs, ceiling, "--", color=figures.COLOURS["label_minus"], lw=1.6)
-    ax.axhline(linear, color=figures.COLOURS["null"], lw=1.2)  # of all runs together
-    ax.set_xticks(r2.inputs.values, [str(p) for p in r2.inputs.values])
-    ax.minorticks_off()
-    ax.set(xlabel="inputs $p$", ylim=(-0.25, 1.05))
-
-
-def figure_5(axes: Sequence[Axes], fits: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray]]) -> None:
-    """Predictions against v as in the document's Figures 3 and 5: `fits` maps titles to v, y and predictions."""
-    for ax, (title, (v, y, prediction)) in zip(axes, fits.items(), strict=True):
-        ax.plot(v, y, ".", ms=2, color=figures.COLOURS["null"], label="true values", rasterized=True)
-        ax.plot(v, prediction, ".", ms=2, color=figures.COLOURS["train"], label="predictions", rasterized=True)
-        ax.set_title(title, fontsize="medium")
-        ax.set(xlim=(-2.1, 2.1))
-
-
-def error_ratios(
-    ax: Axes, runs: xr.DataArray, seventh: np.ndarray, first: Mapping[int, float], logged: Mapping[int, float]
-) -> None:
-    """Error of the machine on the final NTK over its network's by degree: 2,500 points, all points, author's log."""
-    degrees, blue = runs.degree.values, figures.COLOURS["train"]
-    x = np.repeat(degrees - 0.2, runs.sizes["run"])
-    few = runs.transpose("degree", "run").values.ravel()
-    ax.plot(x, few, "o", ms=4, mfc="none", color=figures.COLOURS["null"], label="2,500 points")
-    ax.plot(list(first), list(first.values()), "s", ms=5, color=blue, label="all 8,000 points")
-    ax.plot(np.full(len(seventh), 7.0), seventh, "s", ms=5, color=blue)
-    shown = {d: ratio for d, ratio in logged.items() if d <= 7}
-    x = np.array(list(shown)) + 0.2
-    ax.plot(x, list(shown.values()), "D", ms=5, color=figures.COLOURS["test"], label="author's log")
-    ax.axhline(1, color="k", lw=0.8)
-    ax.set(yscale="log", xlabel="degree $d$", xticks=degrees)
-    ticks = (0.3, 0.5, 1, 2, 3, 5)
-    ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-    ax.minorticks_off()
 
 
 def first_preset() -> Figure:

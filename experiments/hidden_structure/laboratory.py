@@ -34,10 +34,21 @@ COLUMNS = ("loss", "empty", "others", "aligned", "largest", "fit")
 def settings(**changes: Any) -> Settings:
     """Settings of the laboratory: what is usual except for `changes`."""
     usual = {
-        "experiment": "empty orthant", "dimension": 5, "points": 100, "depth": 1, "rate": 0.003, "loss": "probability",
-        "networks": 1, "degree": 3, "inputs": 40, "samples": 4000, "first": "all epochs", "width": 128, "epochs": 80,
+        "experiment": "empty orthant",
+        "dimension": 5,
+        "points": 100,
+        "depth": 1,
+        "rate": 0.003,
+        "loss": "probability",
+        "networks": 1,
+        "degree": 3,
+        "inputs": 40,
+        "samples": 4000,
+        "first": "all epochs",
+        "width": 128,
+        "epochs": 80,
         "seed": 4,
-    }  # fmt: skip
+    }
     return usual | changes
 
 

@@ -50,20 +50,48 @@ COMMON = Setting(512, 1, 0)
 #: What the author's selection chose, by case and degree; the correlated case has no run of degree 4, 5 and 7.
 SETTINGS = {
     "independent": _settings(
-        (3, *COMMON), (4, 256, 1, 1e-4), (5, 256, 1, 1e-4), (6, *COMMON), (7, 512, 1, 1e-3), (8, 256, 1, 10),
+        (3, *COMMON),
+        (4, 256, 1, 1e-4),
+        (5, 256, 1, 1e-4),
+        (6, *COMMON),
+        (7, 512, 1, 1e-3),
+        (8, 256, 1, 10),
         (9, 128, 1, 100),
     ),
     "correlated": _settings(
-        (3, *COMMON), (4, *COMMON), (5, *COMMON), (6, *COMMON), (7, *COMMON), (8, 512, 1, 1e-4), (9, 1024, 1, 0),
-        (10, 128, 1, 1e-4), (11, 256, 1, 0), (12, 128, 1, 10), (13, 128, 1, 1), (14, 512, 1e-3, 0), (15, 128, 0.1, 100),
-        (16, 128, 1, 100), (17, 256, 1e-3, 1e-4), (18, 512, 1e-3, 1), (19, 512, 1e-3, 0),
+        (3, *COMMON),
+        (4, *COMMON),
+        (5, *COMMON),
+        (6, *COMMON),
+        (7, *COMMON),
+        (8, 512, 1, 1e-4),
+        (9, 1024, 1, 0),
+        (10, 128, 1, 1e-4),
+        (11, 256, 1, 0),
+        (12, 128, 1, 10),
+        (13, 128, 1, 1),
+        (14, 512, 1e-3, 0),
+        (15, 128, 0.1, 100),
+        (16, 128, 1, 100),
+        (17, 256, 1e-3, 1e-4),
+        (18, 512, 1e-3, 1),
+        (19, 512, 1e-3, 0),
     ),
     "given": _settings(
-        (9, 1024, 1, 0), (10, 1024, 0.01, 1e-3), (11, 1024, 1, 1e-3), (12, 128, 1, 1e-3), (13, 512, 1, 1e-3),
-        (14, 128, 1, 0), (15, 1024, 1, 0), (16, 128, 0.01, 1e-3), (17, 512, 0.1, 1e-3), (18, 128, 1, 1e-4),
-        (19, 128, 1e-3, 0.1), (20, 128, 1e-3, 0.1),
+        (9, 1024, 1, 0),
+        (10, 1024, 0.01, 1e-3),
+        (11, 1024, 1, 1e-3),
+        (12, 128, 1, 1e-3),
+        (13, 512, 1, 1e-3),
+        (14, 128, 1, 0),
+        (15, 1024, 1, 0),
+        (16, 128, 0.01, 1e-3),
+        (17, 512, 0.1, 1e-3),
+        (18, 128, 1, 1e-4),
+        (19, 128, 1e-3, 0.1),
+        (20, 128, 1e-3, 0.1),
     ),
-}  # fmt: skip
+}
 WIDEST = 1024
 
 
@@ -215,9 +243,19 @@ def trained(
     warming = 0 if mode == "regular" else warmup
     total = epochs if whole else max(1, early - warming)
     fit = fitted(
-        task, start, setting, rng, optimiser=optimiser, epochs=total, mode=mode, warmup=warming, patience=patience,
-        validation_batch=validation_batch, records=range(min(early, warming + total) + 1), measure=look,
-    )  # fmt: skip
+        task,
+        start,
+        setting,
+        rng,
+        optimiser=optimiser,
+        epochs=total,
+        mode=mode,
+        warmup=warming,
+        patience=patience,
+        validation_batch=validation_batch,
+        records=range(min(early, warming + total) + 1),
+        measure=look,
+    )
     found = path(fit, early)
     if not whole:
         return found
@@ -241,9 +279,17 @@ def fitted(
     """A network trained as in the document: absolute loss, batches of 32; `options` are of `ensemble.train`."""
     train, validation = ((task.x[part], task.y[part]) for part in (task.rows["train"], task.rows["validation"]))
     return ensemble.train(
-        start, *train, validation=validation, rngs=[rng], loss="absolute", optimiser=optimiser, rate=setting.rate,
-        decay=setting.decay, batch=BATCH, **options,
-    )  # fmt: skip
+        start,
+        *train,
+        validation=validation,
+        rngs=[rng],
+        loss="absolute",
+        optimiser=optimiser,
+        rate=setting.rate,
+        decay=setting.decay,
+        batch=BATCH,
+        **options,
+    )
 
 
 def _fits(network: Stack, task: Problem) -> xr.Dataset:

@@ -1,24 +1,15 @@
-"""The recorded runs of the chapter: name -> recipe; ``python -m shallow record hidden_structure/NAME`` reruns one."""
+"""The modules of the chapter that hold recipes of recorded runs, in the order of the list."""
 
 from __future__ import annotations
 
-from experiments.hidden_structure import (
-    alignment_moments,
-    cited,
-    frozen_machines,
-    kernel_paths,
-    orthant_kernels,
-    orthant_machines,
-    orthant_sweeps,
-    parity,
-    polynomial_machines,
-    polynomial_probes,
-    polynomials,
-    silent_alignment,
-    silent_null,
-    two_stage,
-)
-from shallow.book.recipes import Recipe
+from experiments.hidden_structure import polynomials
+from experiments.hidden_structure.alignment import alignment_moments, kernel_paths, polynomial_probes
+from experiments.hidden_structure.cited import cells as cited
+from experiments.hidden_structure.cited import parity, silent_alignment, silent_null, two_stage
+from experiments.hidden_structure.frozen import cells as frozen_machines
+from experiments.hidden_structure.orthants import orthant_sweeps
+from experiments.hidden_structure.polynomial_machines import cells as polynomial_machines
+from experiments.hidden_structure.shell_machines import orthant_kernels, orthant_machines
 
 MODULES = (
     orthant_sweeps,
@@ -36,4 +27,3 @@ MODULES = (
     cited,
     parity,
 )
-RECORDS: dict[str, Recipe] = {name: recipe for module in MODULES for name, recipe in module.RECORDS.items()}

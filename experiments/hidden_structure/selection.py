@@ -99,11 +99,13 @@ def path(
         within, across = kernel[np.ix_(inside, inside)], kernel[np.ix_(outside, inside)]
         machines = [fit(within, y[inside], C) for C in penalties]
         ended = [machine.convergence for machine in machines]
-        rows.append((
-            [error(machine.values(across), y[outside]) for machine in machines],
-            [error(machine.values(within), y[inside]) for machine in machines],
-            *([getattr(one, name) for one in ended] for name in ("iterations", "stopped", "gap")),
-        ))  # fmt: skip
+        rows.append(
+            (
+                [error(machine.values(across), y[outside]) for machine in machines],
+                [error(machine.values(within), y[inside]) for machine in machines],
+                *([getattr(one, name) for one in ended] for name in ("iterations", "stopped", "gap")),
+            )
+        )
     return Path(np.asarray(penalties, dtype=float), *(np.array(part).T for part in zip(*rows, strict=True)))
 
 

@@ -10,26 +10,18 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.localization import (
-    dominance,
-    filters,
-    gabor,
-    laboratory,
-    networks,
-    objectives,
-    populations,
-    processes,
-    proofs,
-    reductions,
-    ring_average,
-)
-from experiments.localization.rules import beginning as beginning_rules
-from experiments.localization.rules import fields as field_rules
-from experiments.localization.rules import populations as population_rules
+from experiments.localization import dominance, laboratory, networks
+from experiments.localization.beginning import rules as beginning_rules
+from experiments.localization.bumps import filters
+from experiments.localization.data import cells as processes
+from experiments.localization.fields import gabor
+from experiments.localization.populations import cells as populations
+from experiments.localization.populations import rules as population_rules
+from experiments.localization.theory import cells as proofs
 from shallow import committee, receptive_fields, stats
 from shallow.book import figures
 from shallow.data import nlgp
-from shallow.stats import Interval, stream
+from shallow.stats import Interval
 from shallow.train import online
 
 
@@ -65,24 +57,6 @@ def folded_terms(ax: Axes, bias: float) -> None:
     ax.plot(h, sigma(h + bias), "-", color=figures.COLOURS["train"], label=r"$\sigma(|h| + b)$, kept in (5)")
     ax.plot(h, sigma(bias - h), "--", color=figures.COLOURS["test"], label=r"$\sigma(b - |h|)$, dropped")
     ax.set(xlabel="modulus of the response $|h|$", title=f"bias $b = {bias:g}$", ylim=(-1.15, 1.15))
-
-
-def closure_on_signs(ax: Axes) -> None:
-    r"""(9) of the filter $(\epsilon, 1, \epsilon)$ on sign data: exact, by the closure, and by the variances alone."""
-    weights = np.geomspace(0.03, 0.49, 25)
-    shares = [proofs.agreeing(process) for process in networks.pair(np.inf)]
-    moments = np.array([[proofs.side_moments(share, w) for w in weights] for share in shares])
-    ratio = moments[0, :, 0] / moments[1, :, 0]
-    closed = [reductions.saturated_dominance(*one) for one in zip(ratio, *moments[:, :, 1], strict=True)]
-    ax.axhline(proofs.side_value(*shares), color=figures.COLOURS["live"], label="exact")
-    ax.plot(weights, closed, "--", color=figures.COLOURS["test"], label="variances and kurtoses")
-    ax.plot(weights, dominance.at_a_point(ratio), ":", color=figures.COLOURS["train"], label="variances alone")
-    ax.set(
-        xlabel=r"side weight $\epsilon$",
-        ylabel="(9)",
-        ylim=(0.48, 1.02),
-        title=r"signs, filter $(\epsilon, 1, \epsilon)$",
-    )
 
 
 def closure_on_bumps(ax: Axes, runs: xr.Dataset) -> None:
@@ -126,7 +100,7 @@ def trained_thresholds(ax: Axes, runs: xr.Dataset, gains: Sequence[float] = (0.0
     ax.set(xlabel=r"rest point of the field, $\mp b_*$", ylabel="trained bias", xlim=ends, ylim=ends)
 
 
-# Data and the loss before training.
+# Data.
 
 
 def figure_1(axes: np.ndarray) -> None:
@@ -142,66 +116,6 @@ def figure_1(axes: np.ndarray) -> None:
         column[-1].set_xlabel("place $t$ on the ring")
     for ax in axes[:, 0]:
         ax.set_ylabel("$X(t)$")
-
-
-def one_place(left: Axes, right: Axes, measures: xr.DataArray) -> None:
-    """Values of one place: densities with histograms, and measures of the distance from normal against the gain.
-
-    Args:
-        measures: of :func:`experiments.localization.processes.marginals`.
-    """
-    z = stream("localization", "marginal", 0).standard_normal(200_000)
-    for gain, style in zip((0.1, 0.5**0.5, 1.0, 3.0), figures.mode_styles(4), strict=True):
-        law, reach = nlgp.Process(40, 2.0, gain), min(processes.largest_value(gain), 3.5)
-        grid = np.linspace(-reach, reach, 401)[1:-1]
-        left.hist(law.observed(z), np.linspace(-reach, reach, 61), density=True, histtype="step", ls="-", color="0.7")
-        left.plot(grid, law.density(grid), label=f"$g = {gain:.2g}$", **style)
-    left.set(xlabel="value $x$", ylabel="density", xlim=(-3.4, 3.4), ylim=(0, 1.25))
-    left.legend(fontsize="x-small", loc="upper center", handlelength=1.5)
-    fine = np.geomspace(0.01, 100, 60)
-    kurtosis = [nlgp.Process(40, 2.0, gain).excess_kurtosis for gain in fine]
-    distance = [processes.exact_distance(gain) for gain in fine]
-    part = [processes.nonlinear_part(gain) for gain in fine]
-    curves = {"excess kurtosis": (kurtosis, "excess kurtosis", "test", "o", "-")}
-    curves["distance"] = (distance, "distance from $N(0, 1)$", "train", "s", "--")
-    curves["nonlinear"] = (part, "part not linear in $Z$", "label_plus", "^", "-.")
-    for name, (values, label, colour, marker, line) in curves.items():
-        look = {"color": figures.COLOURS[colour], "label": label, "ms": 4}
-        right.plot(measures.gain, measures.sel(measure=name).mean("seed"), marker, **look)
-        right.plot(fine, values, line, color=figures.COLOURS[colour], lw=1.2)
-    right.axhline(0, color="k", lw=0.6)
-    right.set(xscale="log", xlabel="gain $g$", ylabel="measure", ylim=(-2.15, 1.6))
-    right.legend(fontsize="small", loc="upper left")
-
-
-def starting_losses(axes: np.ndarray, curves: xr.DataArray, dots: Mapping[tuple[str, str], xr.DataArray]) -> None:
-    """Change of the loss before training with the gain: rows erf and ReLU, columns the normalisations.
-
-    Args:
-        curves: losses (activation, normalisation, neurons, scale, gain, seed), exact averages over the weights.
-        dots: losses (gain, seed) of random networks by activation and normalisation, the first gain the reference.
-    """
-    for row, activation in zip(axes, curves.activation.values, strict=True):
-        for ax, name in zip(row, curves.normalisation.values, strict=True):
-            one = curves.sel(activation=activation, normalisation=name, scale="2/(n+K)").mean("seed")
-            for K, style in zip(curves.neurons.values, figures.mode_styles(3), strict=True):
-                curve = one.sel(neurons=K)
-                ax.plot(curves.gain, 100 * (curve / curve[0] - 1), label=f"$K = {K}$", **style)
-            drawn = dots[activation, name]
-            change = 100 * (drawn / drawn.isel(gain=0) - 1).isel(gain=slice(1, None))
-            for gain in change.gain.values:
-                interval = stats.student(change.sel(gain=gain).values)
-                half = (interval.high - interval.low) / 2
-                ax.errorbar(gain, interval.estimate, half, fmt="o", color=figures.COLOURS["live"], ms=3, capsize=2)
-            ax.set_xscale("log")
-            ax.set_xticks([0.01, 1, 100], ["0.01", "1", "100"])
-        row[0].set_ylabel(f"{'ReLU' if activation == 'relu' else 'erf'}: change, %")
-    for ax, name in zip(axes[0], curves.normalisation.values, strict=True):
-        ax.set_title(f"{name} data", fontsize="medium")
-    for ax in axes[-1]:
-        ax.set_xlabel("gain $g$")
-    handles = axes[0, 0].get_legend_handles_labels()
-    axes[0, 0].figure.legend(*handles, loc="outside upper center", ncols=3, fontsize="small")
 
 
 # Populations.
@@ -258,132 +172,7 @@ def populations_alone(axes: np.ndarray, runs: xr.Dataset) -> None:
     axes[0].invert_yaxis()
 
 
-def out_of_balance(axes: np.ndarray, runs: xr.Dataset) -> None:
-    """Loss, accuracies and final number of positive biases against the number clamped or begun; rows are gains."""
-    width = runs.sizes["neuron"]
-    counts = (4, 10, 20, 30, 36)
-    series = (
-        ("clamped", "o", "train", {0: "minus only", **{m: f"clamped {m}" for m in counts}, width: "plus only"}),
-        ("begun so", "s", "test", {0: "begun at -0.5", **{m: f"begun {m}" for m in counts}, width: "begun at +0.5"}),
-    )  # fmt: skip
-    for row, gain in zip(axes, (3.0, 0.01), strict=True):
-        there = runs.sel(gain=gain)
-        b = there.b.transpose("seed", "network", "neuron").values
-        there = there.assign(positive=(("seed", "network"), populations.balance(b).plus))
-        for label, marker, colour, names in series:
-            look = {"marker": marker, "color": figures.COLOURS[colour], "ms": 4, "capsize": 2, "lw": 1}
-            for ax, measure, style in (
-                (row[0], "loss", "-"), (row[1], "accuracy", "-"), (row[1], "accuracy_refitted", "--"),
-                (row[2], "positive", "-"),
-            ):  # fmt: skip
-                values = there[measure].sel(network=list(names.values())).transpose("seed", "network").values
-                middle = values.mean(axis=0)
-                reach = np.abs(np.stack([values.min(axis=0), values.max(axis=0)]) - middle)
-                face = None if style == "-" else "none"
-                ax.errorbar(list(names), middle, reach, ls=style, mfc=face, label=label, **look)
-        for ax, measure in zip(row, ("loss", "accuracy", "positive"), strict=True):
-            ax.axhline(float(there[measure].sel(network="free").mean()), color="0.5", ls=":", lw=1)
-        row[2].plot([0, width], [0, width], color="k", lw=0.6)
-        for ax, label in zip(row, (f"loss, $g = {gain:g}$", "accuracy", "positive at the end"), strict=True):
-            ax.set_ylabel(label)
-    for ax in axes[1]:
-        ax.set(xlabel="positive of 40", xticks=[0, 10, 20, 30, 40])
-
-
-def starts_and_ends(axes: np.ndarray, runs: xr.Dataset) -> None:
-    """Share of positive biases at the end against that at the start, and loss above the best start; one gain."""
-    left, right = axes
-    for starts, marker, label in (
-        (population_rules.EXTREME, "o", "extreme"),
-        (population_rules.MODERATE, "s", "moderate"),
-    ):
-        ends = [population_rules.shares(runs.sel(network=name)) for name in starts]
-        for i, (begun, end) in enumerate(zip(starts.values(), ends, strict=True)):
-            strong = "2" in list(starts)[i]
-            face = "none" if strong else figures.COLOURS["train"]
-            name = (label + (" (biases ±2)" if strong else "")) if i in (0, 2) else None
-            left.plot(np.full(len(end), begun), end, marker, ms=4, mfc=face, color=figures.COLOURS["train"], label=name)
-    left.plot([0, 1], [0, 1], color="k", lw=0.6)
-    left.axhline(population_rules.shares(runs.sel(network="free")).mean(), color="0.5", ls=":")
-    left.set(xlabel="share positive at the start", ylabel="share positive at the end", ylim=(0, 1))
-    left.legend(fontsize="small")
-    over = population_rules.excess(runs)
-    names = sorted(over, key=lambda name: 0.0 if name == "free" else float(name[9:]))
-    for row, name in enumerate(names):
-        low, middle, high = (100 * value for value in (over[name].low, over[name].estimate, over[name].high))
-        right.errorbar(row, middle, [[middle - low], [high - middle]], fmt="o", ms=4, capsize=3, color="k")
-    right.axhline(5, color=figures.COLOURS["threshold"], ls=":")
-    right.set_xticks(range(len(names)), ["0" if name == "free" else name[9:] for name in names])
-    right.set(xlabel="all biases at the start", ylabel="loss above the best start, %")
-
-
 # Tiling.
-
-
-def bundle(ax: Axes, W: np.ndarray) -> None:
-    """Fields of a population, moved and flipped to lie on one another, with their mean (black) and that stretched."""
-    lined, n = populations.aligned(W), W.shape[-1]
-    mean = lined.mean(axis=0)
-    move, sign = n // 2 - int(np.abs(mean).argmax()), np.sign(mean[np.abs(mean).argmax()])
-    stretch = np.linalg.norm(W, axis=1).mean() / np.linalg.norm(mean)
-    offsets = np.arange(n) - n // 2
-    ax.plot(offsets, sign * np.roll(lined, move, axis=1).T, "-", color="#56B4E9", lw=0.5)
-    ax.plot(offsets, sign * np.roll(mean, move), "-", color="k", lw=1.6, label="mean")
-    ax.plot(offsets, sign * stretch * np.roll(mean, move), "--", color="#D55E00", lw=1.2, label="stretched mean")
-    ax.set_xlabel("pixels from the centre")
-
-
-def ring_errors(ax: Axes, measured: Mapping[int, xr.Dataset], gain: float) -> None:
-    """Error of (4) against the number of neurons, by template and weights, means and ranges over networks."""
-    forms = {
-        ("(4), template", "halves"): ("as printed, equal halves", "test", "s", "-"),
-        ("(4), template", "shares"): ("true shares", "train", "o", "-"),
-        ("(4), own", "shares"): ("true shares, own averages", "train", "o", "--"),
-        ("(4), mean", "shares"): ("true shares, unstretched mean", "null", "^", ":"),
-    }
-    for (form, weights), (label, colour, marker, style) in forms.items():
-        each = np.stack([one.error.sel(form=form, weights=weights, gain=gain).values for one in measured.values()])
-        intervals = [stats.student(values) for values in each]
-        middle = np.array([one.estimate for one in intervals])
-        reach = [middle - [one.low for one in intervals], [one.high for one in intervals] - middle]
-        look = {"color": figures.COLOURS[colour], "marker": marker, "ms": 4, "lw": 1.2, "capsize": 2}
-        ax.errorbar(list(measured), middle, reach, ls=style, label=label, **look)
-    ax.axhline(1 / 3, color="0.5", ls=":")
-    ax.set(xscale="log", xlabel="neurons $K$", title=f"$g = {gain:g}$", ylim=(0, None))
-    ax.set_xticks(list(measured), [str(width) for width in measured])
-    ax.minorticks_off()
-
-
-def formulas(axes: np.ndarray, W: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
-    """Four formulas against the output of one network, by class."""
-    values, output = ring_average.values(W, b, x), committee.Committee(W[None], b[None]).forward(x)[0]
-    shown = {
-        "(4) as printed": ("(4), template", "halves"), "(4), true shares": ("(4), template", "shares"),
-        "(5) as printed": ("(5), own", "halves"), "(5) corrected": ("corrected, own", "shares"),
-    }  # fmt: skip
-    for ax, (title, key) in zip(axes, shown.items(), strict=True):
-        for label, sign, name, marker in ((1, "+", "label_plus", "^"), (-1, "−", "label_minus", "v")):
-            of = y == label
-            style = {"ms": 2, "alpha": 0.5, "mew": 0, "color": figures.COLOURS[name], "ls": "none"}
-            ax.plot(output[of], values[key][of], marker, label=f"class {sign}1", **style)
-        ax.plot([-0.6, 0.6], [-0.6, 0.6], color="k", lw=0.8)
-        ax.axhline(0, color="0.5", lw=0.6)
-        ax.set(title=title, xlabel="output of the network")
-
-
-def centres(ax: Axes, runs: xr.Dataset) -> None:
-    """Centres of the negative fields of every network, one row each, by the sign of the peak."""
-    for row, seed in enumerate(runs.seed.values):
-        one = runs.sel(seed=seed)
-        W = one.W.values[populations.population(one.b.values) == -1]
-        places, peaks = receptive_fields.centre(W).position, receptive_fields.peak_sign(W)
-        for peak, marker, face in ((1, "^", None), (-1, "v", "none")):
-            label = f"peak {'+' if peak > 0 else '−'}" if row == 0 else None
-            at = places[peaks == peak]
-            look = {"color": figures.COLOURS["label_minus"], "mfc": face, "ms": 5, "ls": "none"}
-            ax.plot(at, np.full(len(at), row - 0.1 * peak), marker, label=label, **look)
-    ax.set(xlabel="pixel", ylabel="network", yticks=range(runs.sizes["seed"]), xlim=(-0.5, runs.sizes["pixel"] + 5.5))
-    ax.legend(fontsize="small", loc="center right")
 
 
 def fine_fields(axes: np.ndarray, run: xr.Dataset, cut: int = 20) -> None:
@@ -406,8 +195,8 @@ def fine_fields(axes: np.ndarray, run: xr.Dataset, cut: int = 20) -> None:
         of = receptive_fields.peak_sign(chosen) == peak
         radius = 1 if peak > 0 else 0.85
         label = f"peak {'+' if peak > 0 else '−'}"
-        right.plot(radius * np.cos(angles[of]), radius * np.sin(angles[of]), marker, ms=5, label=label,
-                   color=figures.COLOURS["label_minus"], mfc=None if peak > 0 else "none")  # fmt: skip
+        look = {"ms": 5, "color": figures.COLOURS["label_minus"], "mfc": None if peak > 0 else "none"}
+        right.plot(radius * np.cos(angles[of]), radius * np.sin(angles[of]), marker, label=label, **look)
     right.add_patch(plt.Circle((0, 0), 0.92, fill=False, lw=0.6, color="0.5"))
     right.set(aspect="equal", xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), xticks=[], yticks=[], title="centres on the ring")
     right.grid(False)
@@ -431,27 +220,6 @@ def average_and_place(axes: Sequence[Axes], runs: xr.Dataset, gain: float) -> No
     constant = one.point.sel(filter="constant")
     axes[1].axhline(constant, color=figures.COLOURS["test"], ls=":", lw=1, label="constant")
     axes[0].set_ylabel(f"probability, $g = {gain:g}$")
-
-
-def planted(ax: Axes, runs: xr.Dataset, gain: float) -> None:
-    """Localisation over time of negative biases from three beginnings; step 0 is drawn at step 5."""
-    styles = {"bumps": ("train", "o-"), "waves": ("test", "s--"), "random": ("live", "^:")}
-    for begin, (colour, style) in styles.items():
-        for seed in runs.seed.values:
-            one = runs.spread.sel(gain=gain, begin=begin, seed=seed)
-            label = begin if seed == runs.seed.values[0] else None
-            ax.plot(np.maximum(one.step, 5), one, style, ms=3, lw=1, color=figures.COLOURS[colour], label=label)
-    ax.axhline(receptive_fields.noise_level(40).mean, color=figures.COLOURS["null"], ls=":", lw=1)
-    ax.set(xscale="log", xlabel="step", title=f"$g = {gain:g}$", ylim=(0, 0.42))
-
-
-def arctan_law(ax: Axes, draws: xr.Dataset) -> None:
-    """(9) for Gaussian data against the ratio of the standard deviations; dots are shares of won pairs."""
-    r = np.geomspace(0.01, 100, 200)
-    ax.semilogx(r, dominance.at_a_point(r**2), color="k", lw=1.2)
-    for (s1, s0), wins in zip(objectives.PAIRS, draws.wins.values, strict=True):
-        ax.plot(s1 / s0, wins / int(draws.pairs), "o", color=figures.COLOURS["train"])
-    ax.set(xlabel="$s_1 / s_0$", title="(9), Gaussian data")
 
 
 def spectra(ax: Axes, gain: float, n: int = 40, highest: int = 20) -> None:
@@ -549,23 +317,6 @@ def localisation_by_tails(ax: Axes, values: Mapping[str, tuple[np.ndarray, Seque
     ax.set(xscale="log", xlabel="gain $g$", ylabel="inverse participation ratio", ylim=(0, None))
 
 
-def torus_fields(figure: Figure, runs: xr.Dataset, gains: Sequence[float] = (0.01, 3.0), count: int = 4) -> None:
-    """Fields of one network on the torus by gain and sign of the bias, each scaled to its largest weight."""
-    axes = figure.subplots(
-        2, 2 * count + 1, gridspec_kw={"wspace": 0.05, "width_ratios": [1] * count + [0.3] + [1] * count}
-    )
-    for half, gain in enumerate(gains):
-        one = runs.sel(gain=gain, seed=0)
-        for row, sign in enumerate((-1, 1)):
-            shown = one.W.values[populations.population(one.b.values) == sign][:count]
-            for ax, w in zip(axes[row, half * (count + 1) :], shown):
-                ax.imshow(w / np.abs(w).max(), cmap="PuOr", vmin=-1, vmax=1, interpolation="nearest")
-            name = "negative" if sign < 0 else "positive"
-            axes[row, half * (count + 1)].set_title(f"$g = {gain:g}$, {name}", fontsize="small", loc="left")
-    for ax in axes.flat:
-        ax.set_axis_off()
-
-
 def _widths(ax: Axes) -> None:
     """A logarithmic axis of widths in pixels of a ring of 40."""
     ticks = [0.7, 1, 2, 5, 10]
@@ -608,98 +359,6 @@ def negative_fields_by_gain(ax: Axes, runs: xr.Dataset, gains: Sequence[float] =
     ax.grid(False)
 
 
-def every_field(ax: Axes, runs: xr.Dataset, of: str) -> None:
-    """Localisation of every field of some networks at one gain by two measures, with white noise."""
-    noise, end = runs.sel(of="noise"), runs.sel(of=of)
-    ax.plot(noise.ipr.values.ravel(), noise.window.values.ravel(), ".", ms=2.5, color="0.7", label="white noise")
-    for sign, marker, name in ((1, "^", "plus"), (-1, "v", "minus")):
-        chosen = sign * end.b.values > 0
-        label = "negative" if sign < 0 else "positive"
-        ax.plot(end.ipr.values[chosen], end.window.values[chosen], marker, ms=3, alpha=0.6, mew=0,
-                color=figures.COLOURS[f"label_{name}"], label=label)  # fmt: skip
-    ax.set(xlabel="inverse participation ratio", xlim=(0, 0.5), ylim=(0.2, 1.03))
-
-
-def gabor_against_bump(ax: Axes, runs: xr.Dataset, of: str) -> None:
-    """R^2 of the best Gabor function against that of the best bump, a point for a field, at one gain."""
-    ax.plot([0, 1], [0, 1], color="k", lw=0.6)
-    noise, end = runs.sel(of="noise"), runs.sel(of=of)
-    ax.plot(noise.bump.values.ravel(), noise.gabor.values.ravel(), ".", ms=2.5, color="0.7", label="white noise")
-    for sign, marker, name in ((1, "^", "plus"), (-1, "v", "minus")):
-        chosen = sign * end.b.values > 0
-        label = "negative" if sign < 0 else "positive"
-        ax.plot(end.bump.values[chosen], end.gabor.values[chosen], marker, ms=3, alpha=0.6, mew=0,
-                color=figures.COLOURS[f"label_{name}"], label=label)  # fmt: skip
-    ax.axhline(0.9, color=figures.COLOURS["threshold"], ls=":", lw=1)
-    ax.set(xlabel="$R^2$ of a bump", xlim=(-0.02, 1.02), ylim=(-0.02, 1.04))
-
-
-def scaling_up(axes: Sequence[Axes], runs: xr.Dataset) -> None:
-    """(8), (6) and the loss of bumps against their norm, bias in proportion; means over draws, a line for a ratio."""
-    for ax, name, title in zip(axes, ("point", "ring", "loss"), ("(8)", "(6)", "best loss"), strict=True):
-        for width, style in zip(runs.width.values, ("-", "--"), strict=True):
-            for slope, colour, marker in zip(runs.slope.values, ("train", "live", "test"), "o^s", strict=True):
-                label = f"{slope:g}" if style == "-" else None
-                values = runs[name].sel(width=width, slope=slope).mean("seed")
-                ax.plot(runs.norm, values, style, marker=marker, ms=4, lw=1.1, color=figures.COLOURS[colour],
-                        label=label)  # fmt: skip
-        ax.set_xscale("log", base=2)
-        ax.set(xlabel="norm of the bump", title=title, xticks=runs.norm.values)
-        ax.set_xticklabels([f"{norm:g}" for norm in runs.norm.values])
-
-
-def shapes_at_norms(ax: Axes, runs: xr.Dataset) -> None:
-    """Test loss of initial and of trained directions at scaled norms with new biases, means over networks."""
-    for gain, colour in zip(runs.gain.values, ("live", "train"), strict=True):
-        for shape, style in (("initial", "s--"), ("final", "o-")):
-            curve = runs.swept.sel(gain=gain, shape=shape).mean("seed")
-            name = "trained" if shape == "final" else "initial"
-            ax.plot(curve.factor, curve, style, ms=3.5, lw=1.1, color=figures.COLOURS[colour],
-                    label=f"{name}, $g = {gain:g}$")  # fmt: skip
-    ax.set(xscale="log", xlabel="norms over the trained norms", ylabel="test loss")
-    ax.set_xticks([0.125, 0.25, 0.5, 1, 2, 4], ["1/8", "1/4", "1/2", "1", "2", "4"])
-    ax.minorticks_off()
-
-
-def growth(axes: Sequence[Axes], runs: xr.Dataset, fine: xr.Dataset) -> None:
-    """Norm, cosine with the end and high frequencies of negative fields over time, means over networks of medians.
-
-    Step 0 is drawn at step 5.
-    """
-    cases = {
-        "$g = 0.01$": (runs.sel(gain=0.01), "live", "o-"),
-        "$g = 3$": (runs.sel(gain=3.0), "train", "^-"),
-        "$g = 3$, 400 pixels": (fine.isel(gain=0), "test", "s--"),
-    }
-    for ax, name in zip(axes, ("norm", "cosine", "high"), strict=True):
-        for label, (one, colour, style) in cases.items():
-            curve = field_rules.over_time(one, name).mean("seed")
-            ax.plot(np.maximum(curve.step, 5), curve, style, ms=3, lw=1.1, color=figures.COLOURS[colour], label=label)
-        ax.set(xscale="log", xlabel="step")
-
-
-def fine_spectra(ax: Axes, fine: xr.Dataset, steps: Sequence[int] = (0, 200, 1000, 4000)) -> None:
-    """Mean power of the negative fields by frequency at some steps, ring of 400 pixels, over networks."""
-    for step, style in zip(steps, figures.mode_styles(len(steps)), strict=True):
-        power = fine.power.isel(gain=0).sel(side=-1, shown=step).mean("seed")
-        ax.semilogy(power.k, power, lw=1.2, label=f"step {step}", **style)
-    ax.axvline(10, color="0.5", ls=":", lw=0.8)
-    ax.set(xlabel="cycles per ring $k$", ylabel="share of the power", xlim=(0, 90), ylim=(1e-5, 0.3))
-
-
-def fine_field(axes: Sequence[Axes], fine: xr.Dataset, some: int = 0, cut: int = 60) -> None:
-    """One negative field of 400 pixels at as many steps as there are axes, whole (grey) and up to `cut` cycles."""
-    one = fine.example.isel(gain=0, seed=0, some=some)
-    steps = [0, 200, 1000, 4000][-len(axes) :]
-    places = np.arange(one.sizes["pixel"])
-    for ax, step in zip(axes, steps, strict=True):
-        w = one.sel(shown=step).values.astype(float)
-        ax.plot(places, w, "-", color="0.75", lw=0.6, label="whole field")
-        ax.plot(places, receptive_fields.low_pass(w, cut), "-", color=figures.COLOURS["train"], lw=1.2,
-                label=f"up to {cut} cycles")  # fmt: skip
-        ax.set(title=f"step {step}", xlabel="pixel")
-
-
 # The beginning of training.
 
 
@@ -725,27 +384,15 @@ def ends_against_first_steps(ax: Axes, runs: xr.Dataset) -> None:
     ax.set(xlabel="$v_0 - v_1$ at the start", ylabel="bias at the end", xlim=ends[:2], ylim=ends[2:])
 
 
-def descent_beside_flow(left: Axes, right: Axes, steps: xr.Dataset) -> None:
-    """Biases after 400 steps against the two flows at g = 0.01, and relative errors by step for both gains."""
-    run = steps.sel(loss="square", gain=0.01, seed=0).isel(step=-1)
-    for flow, colour, marker in (("alone", "test", "^"), ("coupled", "train", "o")):
-        look = {"color": figures.COLOURS[colour], "marker": marker}
-        left.plot(run.b_flow.sel(flow=flow), run.b, ls="none", ms=2.5, alpha=0.6, label=flow, **look)
-        for gain, dashes in ((0.01, "-"), (3.0, "--")):
-            errors = beginning_rules.early_errors(steps, gain, flow)
-            right.plot(errors.step, errors.mean("seed"), ls=dashes, ms=3, lw=1.1, label=f"{flow}, $g = {gain:g}$",
-                       **look)  # fmt: skip
-    end = float(np.abs(run.b).max())
-    left.plot([-end, end], [-end, end], "k-", lw=0.6)
-    left.set(xlabel="bias in the flow", ylabel="bias in training")
-    right.set(xscale="log", yscale="log", xlabel="step", ylabel="relative difference")
-
-
 def known_signs(ax: Axes, fates: xr.Dataset) -> None:
     """Share of signs of biases that the first step, the coupled flow and a second run know, by gain, with intervals."""
     shares = beginning_rules.signs_known(fates)
-    rows = {"first step": "first step", "flow": "coupled flow", "second run": "second run",
-            "flow, shuffled": "flow, shuffled"}  # fmt: skip
+    rows = {
+        "first step": "first step",
+        "flow": "coupled flow",
+        "second run": "second run",
+        "flow, shuffled": "flow, shuffled",
+    }
     for shift, gain, marker in zip((-0.2, 0, 0.2), fates.gain.values, "so^", strict=True):
         for row, name in enumerate(rows):
             found = stats.student(shares[name].sel(gain=gain).values)
@@ -756,44 +403,3 @@ def known_signs(ax: Axes, fates: xr.Dataset) -> None:
             )
     ax.set_yticks(range(len(rows)), rows.values())
     ax.set(xlabel="share of signs known", ylim=(len(rows) - 0.5, -0.5), xlim=(0.45, 1.0))
-
-
-def bump_distances(ax: Axes, found: Mapping[str, xr.Dataset]) -> None:
-    """Share of the bumps that lie within a distance of where a guess puts them."""
-    styles = {"second run": ("live", "--"), "flow": ("train", "-"), "shuffled": ("null", ":")}
-    for name, (colour, dashes) in styles.items():
-        shares = [float((found[name].distance <= d).mean()) for d in range(21)]
-        label = "coupled flow" if name == "flow" else name
-        ax.step(range(21), shares, dashes, where="post", color=figures.COLOURS[colour], label=label)
-    ax.set(xlabel="distance in pixels, at most", ylabel="share of the bumps", ylim=(0, 1.02), xlim=(0, 20))
-
-
-def bias_over_rest(left: Axes, right: Axes, run: online.Run, gain: float, style: str = "-") -> None:
-    """Of one network over time: median of |b| over the rest point of its field, and the share in the feedback's domain.
-
-    By the sign of the bias at the end; before step 5 biases are small and their fields rest.
-    """
-    later = run.steps >= 5
-    found = proofs.resting(run.W[0, later], run.b[0, later], gain)
-    b, end = run.b[0, later], run.last.b[0]
-    for sign, name in ((-1, "minus"), (1, "plus")):
-        of, colour = sign * end > 0, figures.COLOURS[f"label_{name}"]
-        label = f"{'negative' if sign < 0 else 'positive'}, $g = {gain:g}$"
-        ratio = np.median(np.abs(b / found.predicted)[:, of], axis=1)
-        left.plot(run.steps[later], ratio, style, color=colour, lw=1.2, label=label)
-        right.plot(run.steps[later], (found.sided & found.inside & found.feeds)[:, of].mean(axis=1), style,
-                   color=colour, lw=1.2)  # fmt: skip
-    for ax in (left, right):
-        ax.set(xscale="log", xlabel="step")
-
-
-def frequency_and_bias(ax: Axes, runs: xr.Dataset) -> None:
-    """Mean frequency against the bias of every neuron of some networks at one gain, after the last step."""
-    end = runs.isel(step=-1)
-    for sign, marker, name in ((-1, "v", "minus"), (1, "^", "plus")):
-        of = sign * end.b.values > 0
-        ax.plot(end.b.values[of], end.frequency.values[of], marker, ms=3, alpha=0.6, mew=0,
-                color=figures.COLOURS[f"label_{name}"])  # fmt: skip
-    ax.axhline(networks.N / 4, color="0.5", ls=":", lw=1)
-    ax.axvline(0, color="k", lw=0.6)
-    ax.set(xlabel="bias", ylim=(0, 20))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from experiments.localization import networks
-from experiments.localization.populations import population
+from experiments.localization.populations.cells import population
 from shallow import receptive_fields
 from shallow.committee import Committee
 from shallow.data import nlgp
@@ -26,7 +26,7 @@ from shallow.train import online
 from shallow.train.run import log_spaced
 
 Settings = dict[str, Any]
-#: What the sliders offer.
+#: Shares of positive neurons that the slider offers.
 GAINS = (0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 1, 2, 3, 5, 10, 30, 100)
 WIDTHS = (4, 8, 20, 40, 60, 100)
 RATES = (1, 2, 5, 10, 20, 50, 100)
@@ -38,9 +38,19 @@ DECADE, LEVEL = 12, 0.5
 def settings(**changes: Any) -> Settings:
     """Settings of the laboratory: what is usual except for `changes`."""
     usual = {
-        "kind": "process", "gain": 3, "slow": 2, "fast": 1, "width": 40, "biases": "from 0", "positive": 0.5,
-        "offset": 0, "seed": 0, "rate": 20, "steps": 1000, "batch": "200",
-    }  # fmt: skip
+        "kind": "process",
+        "gain": 3,
+        "slow": 2,
+        "fast": 1,
+        "width": 40,
+        "biases": "from 0",
+        "positive": 0.5,
+        "offset": 0,
+        "seed": 0,
+        "rate": 20,
+        "steps": 1000,
+        "batch": "200",
+    }
     return usual | changes
 
 

@@ -1,19 +1,11 @@
-"""The recorded runs of the chapter: name -> recipe; ``python -m shallow record localization/NAME`` reruns one."""
+"""The modules of the chapter that hold recipes of recorded runs, in the order of the list."""
 
 from __future__ import annotations
 
-from experiments.localization import (
-    arrangements,
-    descent_and_flow,
-    filters,
-    networks,
-    program,
-    shapes,
-    shaping,
-    signs,
-    twins,
-)
-from shallow.book.recipes import Recipe
+from experiments.localization import networks
+from experiments.localization.beginning import descent_and_flow, signs
+from experiments.localization.bumps import filters, twins
+from experiments.localization.fields import shapes, shaping
+from experiments.localization.populations import arrangements, program
 
 MODULES = (networks, arrangements, program, descent_and_flow, filters, shaping, shapes, signs, twins)
-RECORDS: dict[str, Recipe] = {name: recipe for module in MODULES for name, recipe in module.RECORDS.items()}

@@ -82,15 +82,17 @@ def chain(s1: float, s0: float) -> np.ndarray:
     def erf(x: float) -> float:
         return special.erf(x / s0 / 2**0.5)
 
-    return np.array([
-        both_sides(lambda x: inside(x) * density(x, s1)),
-        both_sides(lambda x: (below(x) - below(-x)) * density(x, s1)),
-        both_sides(lambda x: (2 * below(x) - 1) * density(x, s1)),
-        2 * both_sides(lambda x: below(x) * density(x, s1)) - 1,
-        2 * both_sides(lambda x: (erf(x) / 2 + 0.5) * density(x, s1)) - 1,
-        both_sides(lambda x: erf(x) * density(x, s1)),
-        both_sides(lambda x: erf(x) * np.exp(-(x**2) / (2 * s1**2))) / ((2 * np.pi) ** 0.5 * s1),
-    ])  # fmt: skip
+    return np.array(
+        [
+            both_sides(lambda x: inside(x) * density(x, s1)),
+            both_sides(lambda x: (below(x) - below(-x)) * density(x, s1)),
+            both_sides(lambda x: (2 * below(x) - 1) * density(x, s1)),
+            2 * both_sides(lambda x: below(x) * density(x, s1)) - 1,
+            2 * both_sides(lambda x: (erf(x) / 2 + 0.5) * density(x, s1)) - 1,
+            both_sides(lambda x: erf(x) * density(x, s1)),
+            both_sides(lambda x: erf(x) * np.exp(-(x**2) / (2 * s1**2))) / ((2 * np.pi) ** 0.5 * s1),
+        ]
+    )
 
 
 def real_modes(n: int, highest: int) -> np.ndarray:

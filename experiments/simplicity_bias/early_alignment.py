@@ -15,7 +15,8 @@ import numpy as np
 import xarray as xr
 from scipy.cluster import hierarchy
 
-from experiments.simplicity_bias import extremal, two_fits
+from experiments.simplicity_bias import two_fits
+from experiments.simplicity_bias.extremal import cells as extremal
 from shallow import alignment, nets
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import teachers
@@ -27,8 +28,6 @@ from shallow.train import flow
 ALIGNED, UNALIGNED = 0.99, 0.9
 #: Steps before a graded run doubles its step.
 STAGE = 8
-#: Rows of the sample that are held at a time: a block of activations of 1000 neurons stays in the cache.
-ROWS = 256
 
 
 class Path(NamedTuple):
@@ -104,17 +103,20 @@ def under_margin(
     in_cone = np.array_equal(W[-1] @ x.T > 0, signs[:, None] * x[:, 0] > 0)
     start, end = (np.hypot(lengths[t], v[t]) for t in (0, -1))
     turned = np.einsum("jd,jd->j", W[0], W[-1]) / lengths[0] / lengths[-1]
-    return xr.Dataset({
-        "turn": np.median(np.arccos(np.clip(turned, -1, 1))),
-        "ratio": np.abs(v[-1] / v[0]).max(),
-        "size": (end / start).max(),
-        "misaligned": np.where(cosine > 0, (across / lengths[-1]) ** 2 / (1 + cosine), 1 - cosine).max(),
-        "unbalanced": (1 - along[-1] / v[-1]).max(),
-        "tanh": np.abs(along / v - np.tanh(norms * times[:, None])).max(),
-        "entered": changes.max(initial=0.0) if in_cone else np.nan,
-        "loss": np.sum((TwoLayer(W[-1], network.b, v[-1]).forward(x) - y) ** 2) / np.sum((network.forward(x) - y) ** 2),
-        "tau": times[-1],
-    })  # fmt: skip
+    return xr.Dataset(
+        {
+            "turn": np.median(np.arccos(np.clip(turned, -1, 1))),
+            "ratio": np.abs(v[-1] / v[0]).max(),
+            "size": (end / start).max(),
+            "misaligned": np.where(cosine > 0, (across / lengths[-1]) ** 2 / (1 + cosine), 1 - cosine).max(),
+            "unbalanced": (1 - along[-1] / v[-1]).max(),
+            "tanh": np.abs(along / v - np.tanh(norms * times[:, None])).max(),
+            "entered": changes.max(initial=0.0) if in_cone else np.nan,
+            "loss": np.sum((TwoLayer(W[-1], network.b, v[-1]).forward(x) - y) ** 2)
+            / np.sum((network.forward(x) - y) ** 2),
+            "tau": times[-1],
+        }
+    )
 
 
 @releases_gil
@@ -208,27 +210,6 @@ def unaligned(
     return xr.Dataset(columns, {"exponent": list(exponents)})
 
 
-def descend(
-    x: np.ndarray, y: np.ndarray, network: TwoLayer, *, step: float, steps: int
-) -> tuple[np.ndarray, np.ndarray]:
-    r"""W and v after full-batch gradient steps on $\frac{1}{2n}\sum_k (h(x_k) - y_k)^2$, float64; no biases.
-
-    Cost: O(n m d) per step, in blocks of rows.
-    """
-    W, v, n = network.W.copy(), network.v.copy(), len(y)
-    for _ in range(steps):
-        D = np.zeros_like(W)
-        for rows in (slice(start, start + ROWS) for start in range(0, n, ROWS)):
-            hidden = x[rows] @ W.T
-            active = hidden > 0
-            hidden *= active
-            residual = y[rows] - hidden @ v
-            D += (active * residual[:, None]).T @ x[rows]
-        D *= step / n
-        W, v = W + v[:, None] * D, v + (W * D).sum(axis=1)
-    return W, v
-
-
 def grouped(directions: np.ndarray, angle: float) -> np.ndarray:
     """Sizes of the clusters of unit vectors (m, d) by single linkage below an angle in radians, largest first."""
     tree = hierarchy.linkage(directions, method="single")
@@ -237,9 +218,16 @@ def grouped(directions: np.ndarray, angle: float) -> np.ndarray:
 
 
 def aligned(
-    seed: int, n: int, start: str, d: int = 5, m: int = 1000, scale: float = 1e-6, power: float = 0.5,
-    step: float = 0.05, angles: tuple[float, ...] = (0.02, 0.05, 0.1),
-) -> xr.Dataset:  # fmt: skip
+    seed: int,
+    n: int,
+    start: str,
+    d: int = 5,
+    m: int = 1000,
+    scale: float = 1e-6,
+    power: float = 0.5,
+    step: float = 0.05,
+    angles: tuple[float, ...] = (0.02, 0.05, 0.1),
+) -> xr.Dataset:
     r"""Clusters of directions at the end of early alignment, the flow time
     $\tau = \epsilon \ln(1/\lambda) / \max_\pm \|D_n(\pm\beta^*)\|$ with $\epsilon$ = `power`.
 
@@ -253,15 +241,15 @@ def aligned(
     sample = teachers.gaussian(stream("aligned sample", d, n, seed), teachers.first_axis(d), n)
     network = nets.dominated(rng, m, d, scale) if start == "dominated" else nets.small(rng, m, d, scale / m**0.5)
     speed = np.linalg.norm(alignment.vector(*sample, np.eye(d)[:1] * [[1.0], [-1.0]]), axis=1).max()
-    W, v = descend(*sample, network, step=step, steps=round(power * np.log(1 / scale) / speed / step))
-    units = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (network.W, W)]
+    end = flow.train(*sample, network, step=step, steps=round(power * np.log(1 / scale) / speed / step)).network
+    units = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (network.W, end.W)]
     sizes = [[grouped(directions, angle) for angle in angles] for directions in units]
     return xr.Dataset(
         {
             "clusters": (("time", "angle"), [[len(groups) for groups in row] for row in sizes]),
             "in_two": (("time", "angle"), [[groups[:2].sum() / m for groups in row] for row in sizes]),
-            "growth": ((), np.abs(v).max() / np.abs(network.v).max()),
-            "output": ((), np.abs(TwoLayer(W, np.zeros(m), v).forward(sample.x)).max()),
+            "growth": ((), np.abs(end.v).max() / np.abs(network.v).max()),
+            "output": ((), np.abs(end.forward(sample.x)).max()),
         },
         {"time": ["start", "aligned"], "angle": list(angles)},
     )
@@ -269,7 +257,9 @@ def aligned(
 
 RECORDS: dict[str, Recipe] = {
     "unaligned": Recipe(
-        unaligned, {"n": [2000, 10_000], "deviation": [1e-2, 3e-4, 1e-6, 1e-9], "seed": [0, 1, 2]}, {},
+        unaligned,
+        {"n": [2000, 10_000], "deviation": [1e-2, 3e-4, 1e-6, 1e-9], "seed": [0, 1, 2]},
+        {},
         "Neurons not yet aligned, all weights Gaussian at the start",
     ),
     "aligned": Recipe(
@@ -277,4 +267,4 @@ RECORDS: dict[str, Recipe] = {
         {"start": ["dominated", "gaussian"], "n": [10, 30, 100, 300, 1000, 3000, 10_000], "seed": range(5)},
         about="Clusters of the directions of 1000 neurons at the end of early alignment, five inputs",
     ),
-}  # fmt: skip
+}

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.simplicity_bias import clusters, extremal, two_fits
-from shallow import nets, stats
+from experiments.simplicity_bias import two_fits
+from experiments.simplicity_bias.extremal import cells as extremal
+from shallow import clusters, nets, stats
 from shallow.data import teachers
 from shallow.nets import TwoLayer
 from shallow.train import flow, minibatch
@@ -28,9 +29,17 @@ DECADE, NODES, SHARE = 12, 256, 0.99
 def settings(**changes: Any) -> Settings:
     """Settings of the laboratory: what is usual except for `changes`."""
     usual = {
-        "n": 1000, "margin": two_fits.MARGIN, "noise": teachers.NOISE, "width": 64, "start": "dominated", "scale": 0.1,
-        "rate": 0.05, "steps": 10_000, "batch": "all", "seed": 0,
-    }  # fmt: skip
+        "n": 1000,
+        "margin": two_fits.MARGIN,
+        "noise": teachers.NOISE,
+        "width": 64,
+        "start": "dominated",
+        "scale": 0.1,
+        "rate": 0.05,
+        "steps": 10_000,
+        "batch": "all",
+        "seed": 0,
+    }
     return usual | changes
 
 

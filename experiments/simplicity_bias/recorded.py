@@ -1,53 +1,44 @@
-"""The recorded runs of the chapter: name -> recipe.  Rerun one by ``python -m shallow record simplicity_bias/NAME``."""
+"""The modules of the chapter that hold recipes of recorded runs, in the order of the list."""
 
 from __future__ import annotations
 
-from experiments.simplicity_bias import (
-    adam_and_gelu,
-    anatomy,
-    assumption,
-    concentration,
-    driven,
-    early_alignment,
+from experiments.simplicity_bias import early_alignment, half_samples, two_fits
+from experiments.simplicity_bias.concentration import cells as concentration
+from experiments.simplicity_bias.concentration import planar
+from experiments.simplicity_bias.extremal import (
     effective_width,
     few_directions,
+    geometry,
+    infinite_sample,
+    omnidirectionality,
+)
+from experiments.simplicity_bias.limits import anatomy, driven, interpolation, restart
+from experiments.simplicity_bias.phases import cells as phases
+from experiments.simplicity_bias.theorem_2 import cells as assumption
+from experiments.simplicity_bias.transition import adam_and_gelu, figures_1_and_3
+from experiments.simplicity_bias.transition import cells as transition
+from experiments.simplicity_bias.two_units import gathering, margins
+
+MODULES = (
+    early_alignment,
+    anatomy,
+    concentration,
+    planar,
+    infinite_sample,
+    effective_width,
+    few_directions,
+    geometry,
+    interpolation,
+    omnidirectionality,
+    restart,
+    driven,
+    transition,
     figures_1_and_3,
     gathering,
-    geometry,
-    half_samples,
-    infinite_sample,
-    interpolation,
     margins,
-    omnidirectionality,
+    assumption,
+    half_samples,
     phases,
-    planar,
-    restart,
-    transition,
     two_fits,
-)
-from shallow.book.recipes import Recipe
-
-RECORDS: dict[str, Recipe] = (
-    {"unaligned": early_alignment.RECORDS["unaligned"]}  # stands first in the page's table
-    | anatomy.RECORDS
-    | concentration.RECORDS
-    | planar.RECORDS
-    | infinite_sample.RECORDS
-    | early_alignment.RECORDS
-    | effective_width.RECORDS
-    | few_directions.RECORDS
-    | geometry.RECORDS
-    | interpolation.RECORDS
-    | omnidirectionality.RECORDS
-    | restart.RECORDS
-    | driven.RECORDS
-    | transition.RECORDS
-    | figures_1_and_3.RECORDS
-    | gathering.RECORDS
-    | margins.RECORDS
-    | assumption.RECORDS
-    | half_samples.RECORDS
-    | phases.RECORDS
-    | two_fits.RECORDS
-    | adam_and_gelu.RECORDS
+    adam_and_gelu,
 )

@@ -1,0 +1,387 @@
+r"""Why a poor cluster is first misfitted: the flow of the summed hinge with a fixed kernel, solved exactly.
+
+Training points sit at k places, $n_j$ of them at $x_j$ with the label $y_j$.  With a fixed kernel the gradient flow
+from a function $f_0$ is $f = f_0 + \sum_j \alpha_j y_j K(\cdot, x_j)$ with
+
+.. math:: \dot\alpha_j = n_j s_j, \qquad s_j = 1 \text{ for } y_j f(x_j) < 1, \quad 0 \text{ for } y_j f(x_j) > 1,
+
+and, where margins are 1, the shares $s_j \in [0, 1]$ of least speed.  It is piecewise linear.  Time is step times
+epoch.  The chapter's page on theory proves what is computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from scipy.optimize import lsq_linear
+
+from experiments.cyclic_labels import loss_curves
+from experiments.cyclic_labels.bumps import cells as bumps
+from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
+from experiments.cyclic_labels.theory import wide_kernels
+from shallow import checks, nets
+from shallow.book.recipes import releases_gil
+from shallow.data import cyclic
+from shallow.display import short
+from shallow.kernels import empirical
+from shallow.train import univariate
+
+POOR, WIDTH = 5, 512  # the cluster with few points; the width of the networks
+CLOSE = 1e-9  # margins and shares so near to a bound are at it
+REFINED = 10  # networks with small steps take a tenth of the step and ten times as many
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A solution up to zero loss, or to the time at which it was stopped; linear between its corners.
+
+    Attributes:
+        times: of the corners, shape (E,), the first 0.
+        coefficients: alpha there, shape (E, k).
+        margins: y f at the places there, shape (E, k).
+        acting: share of the points of each place that act from each corner on, shape (E, k).
+    """
+
+    times: np.ndarray
+    coefficients: np.ndarray
+    margins: np.ndarray
+    acting: np.ndarray
+
+    __repr__ = short
+
+    def at(self, times: np.ndarray) -> np.ndarray:
+        """alpha at the times, shape (len(times), k); after the last corner it stays."""
+        return np.stack([np.interp(times, self.times, alpha) for alpha in self.coefficients.T], axis=-1)
+
+
+def flow(
+    kernel: np.ndarray,
+    labels: np.ndarray,
+    counts: np.ndarray,
+    *,
+    start: np.ndarray | float = 0.0,
+    until: float = np.inf,
+) -> Flow:
+    """The gradient flow of the summed hinge with a fixed kernel, corner by corner.
+
+    Args:
+        kernel: positive definite values K(x_i, x_j) at the places, shape (k, k).
+        labels: -1 or +1, shape (k,).
+        counts: numbers of points n_j > 0, shape (k,).
+        start: margins at the start, shape (k,); 0 by default.
+        until: time at which to stop; by default at zero loss.
+
+    Raises:
+        ValueError: for impossible input, naming the argument.
+
+    Cost: a bounded least-squares problem per corner; about 80 corners and 40 ms for fifty places.
+
+    Example: two places with one kernel value between them; both rise, the one with two points first.
+
+    >>> flow(np.array([[1.0, -0.5], [-0.5, 1.0]]), np.array([1, 1]), np.array([2, 1])).times.round(3)
+    array([0.   , 0.667, 2.   ])
+    """
+    checks.array(("k", "k"), kernel=kernel)
+    checks.array((len(kernel),), labels=labels, counts=counts)
+    checks.positive(counts=counts)
+    signed = kernel * np.outer(labels, labels)
+    values, vectors = np.linalg.eigh(signed)
+    root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T * counts  # |root @ s| is the speed of f
+    time, alpha, margins = 0.0, np.zeros(len(counts)), np.broadcast_to(start, len(counts)).astype(float)
+    at, corners = margins == 1, []
+    while True:
+        share = _least_speed(root, margins, at)
+        velocity = signed @ (counts * share)
+        velocity[at & (share > CLOSE) & (share < 1 - CLOSE)] = 0  # they slide along the margin
+        corners.append((time, alpha, margins, share))
+        wait = _until_next(margins, velocity, at)
+        if not time + wait < until:
+            if np.isfinite(until):
+                rest = until - time
+                corners.append((until, alpha + rest * counts * share, margins + rest * velocity, share))
+            return Flow(*map(np.array, zip(*corners, strict=True)))
+        time, alpha, margins = time + wait, alpha + wait * counts * share, margins + wait * velocity
+        at = np.abs(margins - 1) < CLOSE
+        margins = np.where(at, 1.0, margins)
+
+
+def _least_speed(root: np.ndarray, margins: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Shares that act: 1 below the margin, 0 above, and at it those in [0, 1] for which f moves least."""
+    share = np.where(at, 0.0, margins < 1).astype(float)
+    if at.any():
+        share[at] = lsq_linear(root[:, at], -root @ share, (0, 1), method="bvls", tol=1e-14, max_iter=1000).x
+    return share
+
+
+def _until_next(margins: np.ndarray, velocity: np.ndarray, at: np.ndarray) -> float:
+    """Time until the next margin is 1, infinite if nothing moves towards it."""
+    towards = np.where(margins < 1, velocity, -velocity) > 1e-12 * np.abs(velocity).max()
+    wait = np.full(len(margins), np.inf)
+    np.divide(1 - margins, velocity, out=wait, where=towards & ~at)
+    return wait.min()
+
+
+@dataclass(frozen=True)
+class Extrapolated:
+    r"""The place $\star$ that is fitted last, when all others are at the margin; see :func:`extrapolated`.
+
+    Attributes:
+        weights: $\omega = K_{RR}^{-1} K_{R\star}$, shape (k - 1,), by which the kernel extrapolates to it.
+        margin: $e = y_\star\,\omega \cdot y_R$, its margin for the function that fits the others alone.
+        left_over: $\sigma = K_{\star\star} - K_{\star R}\,\omega$, what it keeps of its own pull.
+        acting: $\varphi_j = -\omega_j y_j y_\star\, n_\star / n_j$, the shares of the others that act, shape (k - 1,).
+        end: $(1 - e) / (n_\star \sigma)$, when it is fitted and the loss is zero.
+        gradient_share: $1 / (1 + \sum_j |\omega_j|)$, its share in the 1-norm of the output gradient.
+        pull_share: $K_{\star\star} / (2 K_{\star\star} - \sigma)$, its own pull over own pull and push of the others.
+    """
+
+    weights: np.ndarray
+    margin: float
+    left_over: float
+    acting: np.ndarray
+    end: float
+    gradient_share: float
+    pull_share: float
+
+    __repr__ = short
+
+
+def extrapolated(kernel: np.ndarray, labels: np.ndarray, counts: np.ndarray) -> Extrapolated:
+    r"""What the last place does once the others are at the margin: its margin is $e + n_\star \sigma t$ at time t.
+
+    This holds if all :attr:`Extrapolated.acting` are in [0, 1].  Arguments as in :func:`flow`.
+    """
+    checks.array(("k", "k"), kernel=kernel)
+    checks.array((len(kernel),), labels=labels, counts=counts)
+    weights = np.linalg.lstsq(kernel[:-1, :-1], kernel[:-1, -1], rcond=1e-12)[0]
+    margin = float(labels[-1] * weights @ labels[:-1])
+    own, left_over = float(kernel[-1, -1]), float(kernel[-1, -1] - kernel[-1, :-1] @ weights)
+    return Extrapolated(
+        weights=weights,
+        margin=margin,
+        left_over=left_over,
+        acting=-weights * labels[:-1] * labels[-1] * counts[-1] / counts[:-1],
+        end=(1 - margin) / (counts[-1] * left_over),
+        gradient_share=float(1 / (1 + np.abs(weights).sum())),
+        pull_share=own / (2 * own - left_over),
+    )
+
+
+@dataclass(frozen=True)
+class Places:
+    """Training points at few places, with a kernel and a function to start from.
+
+    Attributes:
+        x, labels, counts: places, their labels and numbers of points, shape (k,).
+        network: the kernel is that of its output weights, and the start its function; None for the mean kernel of
+            networks of width 512 and the start 0.
+    """
+
+    x: np.ndarray
+    labels: np.ndarray
+    counts: np.ndarray
+    network: nets.TwoLayer | None = None
+
+    __repr__ = short
+
+    def kernel(self, z: np.ndarray | None = None) -> np.ndarray:
+        """The kernel between the places and z (the places by default), shape (k, len(z))."""
+        return (
+            wide_kernels.uniform(self.x, z).at(WIDTH)
+            if self.network is None
+            else empirical.conjugate(self.network, self.x, z)
+        )
+
+    def start(self, z: np.ndarray) -> np.ndarray:
+        """The function at the start, shape (len(z),)."""
+        return np.zeros(len(z)) if self.network is None else self.network.forward(z)
+
+    def solve(self, **options) -> Flow:
+        """:func:`flow` of these places."""
+        return flow(self.kernel(), self.labels, self.counts, start=self.labels * self.start(self.x), **options)
+
+
+def three(points: int = 1, rich: int = 10) -> Places:
+    """The centres of the last three clusters: `rich` points each at two of them and `points` at the last."""
+    x = (np.arange(3, 6) + 0.5) / 6 - 0.5
+    return Places(x, cyclic.labels(x), np.array([rich, rich, points]))
+
+
+def six(points: int = 1, n: int = 50) -> Places:
+    """The centres of all six clusters with the numbers of points of the design poor(5, points)."""
+    x = (np.arange(6) + 0.5) / 6 - 0.5
+    counts = np.bincount(cyclic.design_clusters(f"poor({POOR},{points})", n), minlength=6)
+    return Places(x, cyclic.labels(x), counts)
+
+
+def sampled(seed: int, points: int = 1, n: int = 50) -> Places:
+    """The training points of a run of poor(5, points), each at its own place, and its network."""
+    sample = cyclic.sample(n, base=7, seed=seed, design=f"poor({POOR},{points})")
+    return Places(sample.x, sample.y, np.ones(n, dtype=int), nets.default(sample.rng, WIDTH))
+
+
+def curves(places: Places, *, epochs: int = EPOCHS, every: int = 100, step: float = bumps.STEP) -> xr.Dataset:
+    """The exact flow as loss curves like those of :func:`loss_curves.run`: train_loss, test_loss, cluster_loss.
+
+    The test points are those of the grid in clusters that hold training points; cluster_loss is NaN elsewhere.
+    """
+    records = np.arange(0, epochs + 1, every)
+    alpha = places.solve(until=step * epochs).at(step * records) * places.labels
+    there = np.isin(cyclic.clusters(GRID), cyclic.clusters(places.x))
+    losses = np.full((len(records), len(GRID)), np.nan)
+    losses[:, there] = loss_curves.hinge(places.start(GRID) + alpha @ places.kernel(GRID))[:, there]
+    margins = places.labels * (places.start(places.x) + alpha @ places.kernel())
+    data = {
+        "train_loss": ("epoch", (1 - margins).clip(min=0) @ places.counts),
+        "test_loss": ("epoch", losses[:, there].mean(axis=1)),
+        "cluster_loss": (("epoch", "cluster"), loss_curves.by_cluster(losses)),
+    }
+    return xr.Dataset(data, {"epoch": records, "cluster": np.arange(6)})
+
+
+@releases_gil
+def exact(seed: int, *, points: int = 1) -> xr.Dataset:
+    """:func:`curves` of the training points of one run, with the kernel and the function that its network starts from.
+
+    What a network with a frozen hidden layer does in the limit of small steps, without training it.
+    """
+    return curves(sampled(seed, points))
+
+
+@releases_gil
+def slowly(seed: int, *, points: int = 1, train: str = "all") -> xr.Dataset:
+    """A run of poor(5, points) with a tenth of the step and ten times the epochs, which are counted in tens."""
+    options = dict(step=bumps.STEP / REFINED, epochs=REFINED * EPOCHS, every=REFINED * bumps.INTERVAL)
+    run = loss_curves.run(seed, design=f"poor({POOR},{points})", train=train, **options)
+    run = run[["train_loss", "test_loss", "cluster_loss"]]
+    return run.assign_coords(epoch=run.epoch // REFINED)
+
+
+@releases_gil
+def at_reference(seed: int, *, points: int = 1) -> xr.Dataset:
+    """The loss curves of a run of poor(5, points) with the step 0.001, trained in full."""
+    return loss_curves.run(seed, design=f"poor({POOR},{points})")[["train_loss", "test_loss", "cluster_loss"]]
+
+
+def poor_loss(runs: xr.Dataset) -> xr.Dataset:
+    """How the loss of the poor cluster goes up and down, and the mean test loss with it, over `seed`.
+
+    Args:
+        runs: loss curves stacked along `seed`, records every 100 epochs.
+
+    Returns highest, the largest smoothed loss of the poor cluster; highest_epoch; back, the epoch after it at which the
+    loss is 1 again (infinite for never); and rise and diverging of the mean test loss, see :func:`bumps.slow`.
+    """
+    epoch = runs.epoch.values
+    loss = bumps.smooth(runs.cluster_loss.transpose("seed", "epoch", "cluster").values)[..., POOR]
+    top, late = loss.argmax(axis=1), np.arange(len(epoch))
+    after = (late >= top[:, None]) & (loss <= 1)
+    found = {
+        "highest": loss.max(axis=1),
+        "highest_epoch": epoch[top].astype(float),
+        "back": np.where(after.any(axis=1), epoch[after.argmax(axis=1)], np.inf),
+    }
+    bump = bumps.slow(runs)[["rise", "diverging"]]
+    return bump.assign({name: ("seed", values) for name, values in found.items()})
+
+
+@releases_gil
+def neighbours(seed: int, *, points: int = 1) -> xr.Dataset:
+    """Output of a run of poor(5, points) where the smoothed loss of the poor cluster is highest, step 0.001.
+
+    Returns the scalars output, the mean of f over the poor cluster, and line, the mean there of the straight line
+    through the means of f over the two clusters before it.
+    """
+    run = loss_curves.run(seed, design=f"poor({POOR},{points})", keep=("predictions",))
+    top = int(bumps.smooth(run.cluster_loss.values[None])[0, :, POOR].argmax())
+    means = loss_curves.by_cluster(run.predictions.values[top])
+    return xr.Dataset({"output": ((), means[POOR]), "line": ((), 2 * means[POOR - 1] - means[POOR - 2])})
+
+
+@releases_gil
+def balance(seed: int, *, points: int = 1, epochs: int = 8000, window: int = 500) -> xr.Dataset:
+    r"""What moves the poor cluster in a run of poor(5, points): its own points against all others, step 0.001.
+
+    In a step the margin at a point z changes by $-\eta\,y \sum_i K(z, x_i)\,g_i$ to first order.  Here g is averaged
+    over all epochs of a window, since it changes its sign within a few, and the tangent kernel over records in it.
+
+    Returns over `window` (its last epoch), per unit of time and for the mean margin of the poor cluster: own, others,
+    and velocity, the change that is seen.
+    """
+    sample = sampled(seed, points)
+    z, parts = GRID[cyclic.clusters(GRID) == POOR][4::8], 5  # records in a window
+    run = univariate.train(
+        sample.x,
+        sample.labels,
+        sample.network,
+        step=bumps.STEP,
+        epochs=epochs,
+        records=window // parts,
+        grid=z,
+        keep_parameters=True,
+        keep_gradients=True,
+    )
+    sign = cyclic.labels(z) / len(z)
+    pulls = np.stack([sign @ empirical.ntk(nets.TwoLayer(*p), z, sample.x) for p in run.parameters])
+    kernel = np.stack([pulls[parts * w : parts * (w + 1) + 1].mean(axis=0) for w in range(epochs // window)])
+    g = run.gradients.reshape(-1, window, sample.x.size).mean(axis=1)
+    own = cyclic.clusters(sample.x) == POOR
+    margin = (run.predictions @ sign)[::parts]
+    data = {
+        "own": ("window", -(kernel * g)[:, own].sum(axis=1)),
+        "others": ("window", -(kernel * g)[:, ~own].sum(axis=1)),
+        "velocity": ("window", np.diff(margin) / (bumps.STEP * window)),
+    }
+    return xr.Dataset(data, {"window": window * np.arange(1, epochs // window + 1)})
+
+
+@releases_gil
+def left_over(seed: int, *, epochs: Sequence[int], points: int = 1) -> xr.Dataset:
+    r"""$\sigma$ of the last cluster's centre, given the other centres, with the tangent kernel of a run as it trains.
+
+    Returns left_over over `epoch`, for the step 0.001.
+    """
+    world, centres = sampled(seed, points), six(points)
+    run = univariate.train(
+        world.x,
+        world.labels,
+        world.network,
+        step=bumps.STEP,
+        epochs=max(epochs),
+        records=list(epochs),
+        keep_parameters=True,
+    )
+    kernels = [empirical.ntk(nets.TwoLayer(*parameters), centres.x) for parameters in run.parameters]
+    values = [extrapolated(kernel, centres.labels, centres.counts).left_over for kernel in kernels]
+    return xr.Dataset({"left_over": ("epoch", values)}, {"epoch": list(epochs)})
+
+
+def train(
+    places: Places,
+    *,
+    seed: int = 0,
+    step: float = 1e-4,
+    every: int = 10,
+    epochs: int | None = None,
+    frozen: bool = True,
+) -> tuple[Flow, np.ndarray, np.ndarray]:
+    """The same places with a real network, from f = 0: an antisymmetric one, by default with a frozen hidden layer.
+
+    Args:
+        frozen: train the output weights alone, so that the kernel is fixed; otherwise everything.
+        epochs: by default until the flow is at zero loss and a tenth more.
+
+    Returns the exact flow with the network's own kernel at the start, the times of the records (R,) and the margins at
+    the places there (R, k).
+    """
+    x, y = (np.repeat(values, places.counts) for values in (places.x, places.labels))
+    network = nets.antisymmetric(nets.default(np.random.default_rng(seed), WIDTH))
+    rates = (nets.ANTISYMMETRIC[0], 0.0, 0.0) if frozen else nets.ANTISYMMETRIC
+    predicted = flow(empirical.ntk(network, places.x, rates=rates), places.labels, places.counts)
+    epochs = int(1.1 * predicted.times[-1] / step) if epochs is None else epochs
+    run = univariate.train(x, y, network, step=step, epochs=epochs, records=every, rates=rates)
+    first = np.cumsum(places.counts) - places.counts
+    return predicted, run.epochs * step, (run.outputs * y)[:, first]

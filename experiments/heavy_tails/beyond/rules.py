@@ -1,0 +1,289 @@
+"""Rules on deep networks and on the open questions (Kothapalli et al. 2024, Section 5.3, Appendices F.6 and H).
+
+A tail is *heavy* if it is heavier than exponential, by :func:`estimators.tail_weight`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from experiments.heavy_tails import estimators, readings_of_sweeps, shapes
+from experiments.heavy_tails.beyond import deep_nets, open_questions, steering
+from experiments.heavy_tails.route import cells as training_spectra
+from experiments.heavy_tails.teacher_student import FEATURES, RATES
+from shallow import stats
+from shallow.book import claims
+from shallow.book.claims import Found, decides
+from shallow.spectra import tails
+from shallow.stats import Interval
+
+EXPONENTIAL = estimators.exponential_weight()
+VGG, VGG_LAYERS = "heavy_tails/beyond/deep_vgg11", (2, 4, 7)  # the layers of Figures 33 to 37
+RESNETS = ("heavy_tails/beyond/deep_resnet18", "heavy_tails/beyond/deep_resnet18_again")
+RESNET_LAYERS = (5, 8, 10)
+LEAST = 50  # eigenvalues, for a largest hundredth to mean something
+
+
+# Deep networks.
+
+
+def resampled_weight(values: np.ndarray, *, name: str, resamples: int = 2000) -> Interval:
+    r"""Tail weight of values with its bootstrap interval.
+
+    Of a resample only three order statistics count, and these are drawn directly: its k-th value is that of rank
+    $\lceil N U_{(k)} \rceil$, with the order statistics $U_{(k)}$ of N uniform numbers as ratios of sums of Gamma ones.
+    """
+    ordered, count = np.sort(values), len(values)
+    ranks = np.round(np.array([0.5, 0.75, 0.99]) * (count - 1)).astype(int) + 1
+    steps = np.diff([0, *ranks, count + 1])
+    sums = stats.stream("tail weight", name).gamma(steps, size=(resamples, 4)).cumsum(axis=1)
+    middle, quarter, far = ordered[(sums[:, :3] / sums[:, 3:] * count).astype(int)].T
+    drawn = (far - middle) / np.maximum(quarter - middle, np.finfo(float).tiny)
+    return Interval.from_draws(float(estimators.tail_weight(values)), drawn)
+
+
+def heavy(found: xr.Dataset, data: str, layer: int, flattening: str) -> bool | None:
+    """Whether a layer has a heavy tail after the steps and had none before, in all draws; None for a tiny layer."""
+
+    def above(seed: int, t: int) -> bool | None:
+        values = deep_nets.eigenvalues(found, seed=seed, t=t, data=data, layer=layer, flattening=flattening)
+        name = f"{seed}/{t}/{data}/{layer}/{flattening}"
+        return None if len(values) < LEAST else resampled_weight(values, name=name).exceeds(EXPONENTIAL)
+
+    seeds = found.seed.values
+    return claims.all_of(*(above(seed, 10) for seed in seeds), *(claims.opposite(above(seed, 0)) for seed in seeds))
+
+
+def all_heavy(found: xr.Dataset, data: str, layers: Sequence[int]) -> str:
+    """The verdict on some layers in both readings of a kernel as a matrix."""
+    flags = {f"{k} {f}": claims.verdict(heavy(found, data, k, f)) for k in layers for f in found.flattening.values}
+    return claims.combine(flags)
+
+
+def tail_weights(found: xr.Dataset, share: float = 0.01) -> xr.DataArray:
+    """Tail weight of every spectrum of what :func:`deep_nets.image_network` returns, over its dimensions but k."""
+
+    def weight(values: np.ndarray) -> np.ndarray:
+        return estimators.tail_weight(values[np.isfinite(values)] ** 2, share)
+
+    return xr.apply_ufunc(weight, found.singular_values, input_core_dims=[["k"]], vectorize=True)
+
+
+def ends(values: xr.DataArray) -> list[float]:
+    """Smallest and largest of some values."""
+    return [float(values.min()), float(values.max())]
+
+
+def layer_numbers(found: xr.Dataset, data: str, layers: Sequence[int]) -> dict[str, list[float]]:
+    """Ends of tail weights, exponents and distances of some layers, over both readings and all draws."""
+    found = found.sel(data=[data], layer=list(layers))
+    changed, weights = deep_nets.changes(found), tail_weights(found)
+    return {
+        "before": ends(weights.sel(t=0)),
+        "after": ends(weights.sel(t=10)),
+        "largest 5 %": ends(tail_weights(found, share=0.05).sel(t=10)),
+        "fall": ends(changed.fall),
+        "distance": ends(changed.distance),
+    }
+
+
+LAWS = {"exponential": EXPONENTIAL, "exponential, 5 %": estimators.exponential_weight(0.05)}
+
+
+@decides(runs=VGG)
+def ht_26(runs):
+    """Figures 6, 33, 34: layers 2, 4 and 7 of VGG11 are heavy-tailed after ten full-batch steps of Adam."""
+    data = {"a": "cifar10", "b": "mnist"}
+    return Found(
+        {part: all_heavy(runs, name, VGG_LAYERS) for part, name in data.items()},
+        {part: layer_numbers(runs, name, VGG_LAYERS) for part, name in data.items()}
+        | LAWS
+        | {"draws": runs.sizes["seed"]},
+    )
+
+
+@decides(runs=RESNETS)
+def ht_27(runs):
+    """Figures 6, 36: layers 5, 8 and 10 of ResNet18 are heavy-tailed after ten full-batch steps of Adam."""
+    both = xr.concat([one.sel(data=["cifar10"]) for one in runs], "seed")
+    return Found(
+        {"a": all_heavy(both, "cifar10", RESNET_LAYERS)},
+        {"a": layer_numbers(both, "cifar10", RESNET_LAYERS), **LAWS, "draws": both.sizes["seed"]},
+    )
+
+
+@decides(runs=VGG)
+def ht_28(runs, *, left, share):
+    """Section 5.3: in practical networks heavy tails need neither mini-batches nor convergence."""
+    runs = runs.sel(data=["cifar10", "mnist"])
+    convolutions = [int(layer) for layer in runs.layer.values[:-1]]
+    loss = (runs.loss.sel(step=10) / runs.loss.sel(step=0)).stack(run=("seed", "data"))
+    ratio = stats.student(loss.values)
+    flags = {
+        data: [claims.all_of(*(heavy(runs, data, k, f) for f in runs.flattening.values)) for k in convolutions]
+        for data in runs.data.values
+    }
+    sure = {str(data): found.count(True) for data, found in flags.items()}
+    enough = all(count >= share * len(convolutions) for count in sure.values())
+    return Found(
+        claims.all_of(ratio.exceeds(left), enough),
+        {
+            "loss left": ratio,
+            "accuracy": ends(100 * runs.accuracy),
+            "heavy": sure,
+            "convolutions": len(convolutions),
+        },
+    )
+
+
+# Open questions.
+
+
+@decides(runs="heavy_tails/beyond/equivalent_features")
+def ht_75(runs, *, close):
+    """Appendix H: is the test loss after one step that of Gaussian features with the same linear part?"""
+    losses = runs.loss.sel(rule="Adam code", drop=True)
+    off = losses.sel(model="linear") / losses.sel(model="true") - 1
+    found = {
+        (f, sample, rate): stats.student(off.sel(features=f, rate=rate, sample=sample).values)
+        for f in FEATURES
+        for rate in (0.001, 0.01, 0.1, 1.0, 10.0)
+        for sample in ("train", "test")
+    }
+    near = {
+        f: [claims.within(one, -close, close) for (g, _, rate), one in found.items() if g == f and rate <= 0.01]
+        for f in FEATURES
+    }
+    return Found(
+        "answered",
+        {f"{f}, {sample}, rate {rate:g}": one for (f, sample, rate), one in found.items()}
+        | {f"close up to rate 0.01, {f}": claims.all_of(*flags) for f, flags in near.items()},
+    )
+
+
+def relative(logs: xr.DataArray) -> Interval:
+    """A mean of logarithms of ratios over the draws as a relative change."""
+    one = stats.student(logs.values)
+    return Interval(*(float(np.expm1(end)) for end in (one.estimate, one.low, one.high)))
+
+
+def effects(runs: xr.Dataset, features: str, sample: str = "wide") -> dict[str, Interval]:
+    """How much the test loss changes if spectrum, vectors or size alone is the trained one instead of that of noise.
+
+    Each a geometric mean over the four settings of the other two, relative, over the draws.
+    """
+    logs, found = np.log(runs.loss.sel(features=features, sample=sample)), {}
+    factors = {"spectrum": open_questions.SPECTRA, "vectors": open_questions.VECTORS, "size": open_questions.SIZES}
+    for factor, (trained, other) in factors.items():
+        change = logs.sel({factor: trained}) - logs.sel({factor: other})
+        found[factor] = relative(change.mean([dim for dim in change.dims if dim != "seed"]))
+    return found
+
+
+def against(runs: xr.Dataset, features: str, sample: str = "wide", **what: str) -> Interval:
+    """Test loss of one student against the untrained one of the same draw."""
+    logs = np.log(runs.loss.sel(features=features, sample=sample, **what))
+    return relative(logs - np.log(runs.untrained.sel(features=features, sample=sample)))
+
+
+@decides(runs="heavy_tails/beyond/dissected")
+def ht_76(runs):
+    """Appendix H: is a heavy-tailed spectrum needed for the test loss?"""
+    runs, trained = runs.sel(rate=1.0), {"spectrum": "trained", "vectors": "trained", "size": "trained"}
+    return Found(
+        "answered",
+        {f: effects(runs, f) for f in FEATURES}
+        | {f"trained, {f}": against(runs, f, **trained) for f in FEATURES}
+        | {f"spectrum of noise, {f}": against(runs, f, **(trained | {"spectrum": "noise"})) for f in FEATURES}
+        | {"size alone": against(runs, "code", spectrum="noise", vectors="random", size="trained")}
+        | {"draws": runs.sizes["seed"]},
+    )
+
+
+def outliers(runs: xr.Dataset) -> xr.DataArray:
+    """Eigenvalues beyond the edge of the fitted law of noise after one step (teacher, rate, seed)."""
+
+    def count(values: np.ndarray) -> float:
+        return training_spectra.outliers(values, 1500, 1000)
+
+    return xr.apply_ufunc(count, runs.eigenvalues.sel(step=1), input_core_dims=[["k"]], vectorize=True)
+
+
+def exponents(runs: xr.Dataset) -> xr.DataArray:
+    """PL_Alpha_Hill after ten steps (teacher, rate, seed)."""
+    return xr.apply_ufunc(tails.hill, runs.eigenvalues.sel(step=10), input_core_dims=[["k"]], vectorize=True)
+
+
+def indices() -> dict[str, int]:
+    """Directions of each teacher."""
+    return {name: setting.get("indices", 1) for name, setting in open_questions.TEACHERS.items()}
+
+
+@decides(runs="heavy_tails/beyond/many_directions")
+def ht_78(runs):
+    """Appendix H: does a teacher with k directions make k spikes, and a heavier tail later?"""
+    count, hill = outliers(runs), exponents(runs)
+    several = {name: k for name, k in indices().items() if k > 1}
+    right, change = {}, {}
+    for rate in (0.1, 1.0):
+        flags = [count.sel(teacher=teacher, rate=rate).values == k for teacher, k in several.items()]
+        more, one = (hill.sel(teacher=teacher, rate=rate).values for teacher in ("sum of four", "one"))
+        right[f"rate {rate:g}"], change[f"rate {rate:g}"] = stats.share(np.array(flags)), stats.student(more - one)
+    return Found(
+        "answered",
+        {
+            "right count": right,
+            "change of the exponent": change,
+            "one for every teacher, rate 0.1": bool((count.sel(rate=0.1) == 1).all()),
+            "exponent of noise": shapes.noise_hill(1500, 1000),
+        },
+    )
+
+
+POINTS = (2000, 8000)
+
+
+def against_fixed(steered: xr.Dataset, fixed: xr.Dataset, n: int, features: str) -> tuple[float, Interval]:
+    """The fixed rate with the least mean test loss, and how much the steered loss is above it, over the draws."""
+    grid = readings_of_sweeps.reading(fixed, "Adam code", features).test.sel(seed=steered.seed, rate=list(RATES))
+    best = float(grid.mean("seed").idxmin("rate"))
+    ratio = steered.test.sel(n=n, features=features) / grid.sel(rate=best)
+    return best, stats.student(ratio.values.ravel() - 1)
+
+
+def at_equal_loss(plain: xr.Dataset, pulled: xr.Dataset, features: str) -> Interval:
+    """Change of the test loss by a penalty where the first stage has the same loss, over the draws."""
+    pairs = [
+        steering.compared(plain.sel(seed=seed), pulled.sel(seed=seed)).sel(features=features).values
+        for seed in pulled.seed.values
+    ]
+    return stats.student(np.array([with_it / without - 1 for without, with_it in pairs]))
+
+
+@decides(
+    steered="heavy_tails/beyond/controlled",
+    fixed=tuple(f"heavy_tails/ten_steps_{n}" for n in POINTS),
+    pulled="heavy_tails/beyond/penalty",
+    beside="heavy_tails/beyond/penalty_beside",
+)
+def ht_79(steered, fixed, pulled, beside):
+    """Appendix H: does it help to steer the rate by the exponent, or to penalise the exponent?"""
+    plain = beside.sel(strength=0)
+    last = {target: pulled.hill.isel(step=-1).sel(target=target) for target in steering.TARGETS}
+    return Found(
+        {"a": "answered", "b": "answered"},
+        {
+            f"steered, n = {n}, {f}": against_fixed(steered, one, n, f)[1]
+            for n, one in zip(POINTS, fixed)
+            for f in FEATURES
+        }
+        | {
+            f"target {target:g}, {f}": at_equal_loss(plain, pulled.sel(target=target), f)
+            for target in steering.TARGETS
+            for f in FEATURES
+        }
+        | {"targets missed by": max(float(abs(hill - target).max()) for target, hill in last.items())},
+    )

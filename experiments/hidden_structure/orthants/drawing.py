@@ -1,0 +1,51 @@
+"""What the page on the empty orthant draws."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from experiments.hidden_structure import authors, shells
+from experiments.hidden_structure.drawing import ELSEWHERE, EMPTY, spread_out
+from shallow import stats
+
+CLASS_0, CLASS_1 = "#D55E00", "#009E73"  # the document's red and green, apart for all eyes
+
+
+def points_of_shells(ax: Axes, dimension: int, per_class: int = 60) -> None:
+    """Figure 1 of the document: all orthants of two or three dimensions, the one that is left out faded."""
+    rng = stats.stream("hidden structure", "picture", dimension)
+    points = shells.sample(rng, np.full(2**dimension, per_class))
+    for label, colour, marker in ((0, CLASS_0, "o"), (1, CLASS_1, "^")):
+        for absent in (False, True):
+            chosen = (points.label == label) & ((points.orthant == 2**dimension - 1) == absent)
+            name = None if absent else f"class {label}"
+            look = {"marker": marker, "color": colour, "alpha": 0.2 if absent else 0.9, "s": 5, "lw": 0}
+            ax.scatter(*points.x[chosen].T, label=name, **look)
+    names = [f"$x_{i + 1}$" for i in range(dimension)]
+    if dimension == 2:
+        ax.set(xlabel=names[0], ylabel=names[1], aspect="equal", xlim=(-7, 7), ylim=(-7, 7))
+        return
+    ax.set(xticks=[-4, 0, 4], yticks=[-4, 0, 4], zticks=[-4, 0, 4])
+    for axis, name in zip((ax.xaxis, ax.yaxis, ax.zaxis), names, strict=True):
+        axis.set_label_text(name)
+        axis.labelpad = -8
+    ax.tick_params(pad=-3)
+
+
+def intervals_over_points_and_runs(ax: Axes) -> None:
+    """The document's runs in the empty orthant, its printed intervals, and Student's over the same five runs."""
+    places = [(kind, d) for d in (1, 2, 3) for kind in ("network", "tangent machine")]
+    for at, (kind, depth) in enumerate(places):
+        runs = np.array(authors.LOGS[kind][depth]["empty"])
+        (mean, half), over_runs = authors.TABLE_1[kind][depth]["empty"], stats.student(runs)
+        reach = over_runs.high - over_runs.estimate
+        names = ("interval over the five runs", "printed interval", "the five runs") if at == 0 else (None,) * 3
+        style = {"fmt": "none", "capsize": 3, "lw": 1.6}
+        ax.errorbar(at + 0.12, over_runs.estimate, reach, color=ELSEWHERE, label=names[0], **style)
+        ax.errorbar(at - 0.12, mean, half, color="k", label=names[1], **style)
+        ax.plot(at + spread_out(runs, 0.05), runs, "o", color=EMPTY, mfc="none", ms=4.5, label=names[2])
+    ax.axhline(0.5, color="k", ls=":", lw=0.8)
+    ax.set_xticks(range(len(places)), [f"{d}-{'NN' if kind == 'network' else 'NTK'}" for kind, d in places])
+    ax.set(ylabel="accuracy in the empty orthant")
+    ax.grid(False, axis="x")

@@ -1,0 +1,148 @@
+r"""Statistics of runs that the rules on orthants ask for: means of five, falls of a profile, two factors, two modes."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from shallow import checks
+from shallow.stats import RESAMPLES, Interval, percentiles, stream
+
+#: The document prints means of five runs.
+PRINTED_RUNS = 5
+
+
+def agrees(runs: np.ndarray, printed: float, floor: float = 0.02) -> bool:
+    r"""Whether a printed mean of five runs is within $\max(\text{floor}, t s \sqrt{1/5 + 1/R})$ of the mean of R runs.
+
+    s is the standard deviation over our runs, t the 0.975 quantile of Student's law with R - 1 degrees of freedom.
+    """
+    runs = _runs(runs)
+    reach = _quantile(len(runs)) * runs.std(ddof=1) * (1 / PRINTED_RUNS + 1 / len(runs)) ** 0.5
+    return bool(abs(printed - runs.mean()) <= max(floor, reach))
+
+
+def median_coverage(runs: np.ndarray, half_widths: np.ndarray, *, name: str, resamples: int = 300) -> Interval:
+    """What printed half-widths are worth: the share of means of five runs that lie within them of the mean of all runs.
+
+    The median over entries, with its percentile bootstrap interval over the runs.
+
+    Args:
+        runs: of R runs and k entries of a table, shape (R, k), resampled together.
+        half_widths: printed, shape (k,).
+
+    Cost: `resamples` times 500 means of five for each entry; a second.
+    """
+    checks.array(("R", "k"), runs=runs)
+    checks.array((np.shape(runs)[1],), half_widths=half_widths)
+    runs, rng = np.asarray(runs, dtype=float), stream("median coverage", name)
+
+    def covered(values: np.ndarray) -> float:
+        means = values[rng.integers(0, len(values), (500, PRINTED_RUNS))].mean(axis=1)
+        return float(np.median((np.abs(means - values.mean(axis=0)) <= half_widths).mean(axis=0)))
+
+    draws = [covered(runs[rng.integers(0, len(runs), len(runs))]) for _ in range(resamples)]
+    return Interval.from_draws(covered(runs), np.array(draws))
+
+
+def falls(profile: np.ndarray) -> np.ndarray:
+    """Sum of the downward steps of profiles (..., n) along the last axis; shape (...)."""
+    return np.maximum(0, -np.diff(profile, axis=-1)).sum(axis=-1)
+
+
+def variance_shares(table: np.ndarray, *, name: str) -> dict[str, Interval]:
+    r"""Shares of the variance of a table (a, b) that rows, columns and the rest carry, in a random-effects model.
+
+    Without replicates the rest holds interaction and noise.  Components by the mean squares of the two-way analysis of
+    variance, $\sigma^2_\text{row} = (MS_\text{row} - MS_\text{rest})/b$ and so on, not below 0; intervals by bootstrap
+    of rows and of columns, a table whose entries are all equal being drawn again.
+
+    Raises ValueError for a table that is not finite, smaller than 2 by 2, or constant.
+    """
+    checks.array(("a", "b"), table=table)
+    table = np.asarray(table, dtype=float)
+    if min(table.shape) < 2 or np.ptp(table) == 0:
+        raise ValueError(f"table must be at least 2 by 2 and not constant, got shape {table.shape}")
+    rng, draws = stream("variance shares", name), []
+    while len(draws) < RESAMPLES:
+        drawn = table[np.ix_(*(rng.integers(0, n, n) for n in table.shape))]
+        if np.ptp(drawn) > 0:
+            draws.append(_components(drawn))
+    low, high = percentiles(draws, axis=0)
+    return {
+        part: Interval(*map(float, numbers))
+        for part, *numbers in zip(("rows", "columns", "rest"), _components(table), low, high, strict=True)
+    }
+
+
+def _components(table: np.ndarray) -> np.ndarray:
+    """Shares of rows, columns and rest, summing to 1."""
+    a, b = table.shape
+    rows, columns = (table.mean(axis=axis) - table.mean() for axis in (1, 0))
+    rest = ((table - table.mean() - rows[:, None] - columns) ** 2).sum() / ((a - 1) * (b - 1))
+    of_rows, of_columns = b * (rows**2).sum() / (a - 1), a * (columns**2).sum() / (b - 1)
+    parts = np.array([max(0.0, (of_rows - rest) / b), max(0.0, (of_columns - rest) / a), rest])
+    return parts / parts.sum()
+
+
+# Two modes.
+
+
+def dip(values: np.ndarray) -> float:
+    r"""Hartigan's dip of distinct values: the least $\sup_x |F(x) - F_n(x)|$ over unimodal distribution functions F.
+
+    F is convex up to its mode and concave beyond.  The modal interval shrinks to where the greatest convex minorant and
+    the least concave majorant of $F_n$ are farthest apart, as long as they are so by more than what $F_n$ deviates from
+    them outside.  Source: Hartigan and Hartigan, "The dip test of unimodality", Annals of Statistics 13 (1985).
+
+    Raises ValueError for equal values: a jump of F at its mode would be called a dip.
+    """
+    x = np.sort(_runs(values))
+    if (np.diff(x) == 0).any():
+        raise ValueError(f"values must be distinct, got {len(x) - len(np.unique(x))} repetitions")
+    count, widest, low, high = np.arange(len(x)), 1.0, 0, len(x) - 1  # in points, of both deviations together
+    while True:
+        inside = slice(low, high + 1)
+        under, convex = _minorant(x[inside], count[inside])
+        over, concave = (part * sign for part, sign in zip(_minorant(x[inside], -count[inside] - 1), (-1, 1)))
+        corners = np.union1d(convex, concave)
+        at = corners[np.argmax((over - under)[corners])]
+        if over[at] - under[at] <= widest:
+            return float(widest / (2 * len(x)))
+        first, last = convex[convex <= at][-1], concave[concave >= at][0]
+        left, right = (count[inside] + 1 - under)[: first + 1].max(), (over - count[inside])[last:].max()
+        widest, low, high = max(widest, left, right), low + int(first), low + int(last)
+
+
+def _minorant(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Greatest convex function below the points (x, y), at all ascending x, and the rows at which it has corners."""
+    corners: list[int] = []
+    for i in range(len(x)):
+        while len(corners) > 1:
+            j, k = corners[-2:]
+            if (y[k] - y[j]) * (x[i] - x[j]) < (y[i] - y[j]) * (x[k] - x[j]):
+                break
+            corners.pop()
+        corners.append(i)
+    return np.interp(x, x[corners], y[corners]), np.array(corners)
+
+
+def dip_test(values: np.ndarray, *, grain: float, name: str, resamples: int = RESAMPLES // 2) -> tuple[float, float]:
+    """Dip of a sample, and the share of uniform samples of its size whose dip is at least as large (p-value).
+
+    Accuracies of finitely many points repeat: every value is spread evenly over its cell of width `grain`.
+    """
+    values, rng = _runs(values), stream("dip", name)
+    found = dip(values + grain * (rng.random(len(values)) - 0.5))
+    null = np.array([dip(sample) for sample in rng.random((resamples, len(values)))])
+    return found, float((1 + (null >= found).sum()) / (1 + resamples))
+
+
+def _runs(values: np.ndarray) -> np.ndarray:
+    checks.array(("n",), runs=values)
+    checks.integers(2, runs=len(values))
+    return np.asarray(values, dtype=float)
+
+
+def _quantile(runs: int) -> float:
+    return float(stats.t.ppf(0.975, runs - 1))

@@ -1,0 +1,103 @@
+"""What the page on the fields themselves draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from experiments.localization.fields import rules
+from shallow import receptive_fields
+from shallow.book import figures
+
+
+def fields_by_sign(ax: Axes, runs: xr.Dataset, of: str, x: str, y: str) -> None:
+    """Two measures of every field of some networks at one gain, with white noise in grey."""
+    noise, end = runs.sel(of="noise"), runs.sel(of=of)
+    ax.plot(noise[x].values.ravel(), noise[y].values.ravel(), ".", ms=2.5, color="0.7", label="white noise")
+    for sign, marker, name, label in ((1, "^", "plus", "positive"), (-1, "v", "minus", "negative")):
+        chosen = sign * end.b.values > 0
+        look = {"ms": 3, "alpha": 0.6, "mew": 0, "color": figures.COLOURS[f"label_{name}"]}
+        ax.plot(end[x].values[chosen], end[y].values[chosen], marker, label=label, **look)
+
+
+def every_field(ax: Axes, runs: xr.Dataset, of: str) -> None:
+    """Localisation of every field by two measures."""
+    fields_by_sign(ax, runs, of, "ipr", "window")
+    ax.set(xlabel="inverse participation ratio", xlim=(0, 0.5), ylim=(0.2, 1.03))
+
+
+def gabor_against_bump(ax: Axes, runs: xr.Dataset, of: str) -> None:
+    """R^2 of the best Gabor function against that of the best bump, a point for a field."""
+    ax.plot([0, 1], [0, 1], color="k", lw=0.6)
+    fields_by_sign(ax, runs, of, "bump", "gabor")
+    ax.axhline(0.9, color=figures.COLOURS["threshold"], ls=":", lw=1)
+    ax.set(xlabel="$R^2$ of a bump", xlim=(-0.02, 1.02), ylim=(-0.02, 1.04))
+
+
+def scaling_up(axes: Sequence[Axes], runs: xr.Dataset) -> None:
+    """(8), (6) and the loss of bumps against their norm, bias in proportion; means over draws, a line for a ratio."""
+    for ax, name, title in zip(axes, ("point", "ring", "loss"), ("(8)", "(6)", "best loss"), strict=True):
+        for width, style in zip(runs.width.values, ("-", "--"), strict=True):
+            for slope, colour, marker in zip(runs.slope.values, ("train", "live", "test"), "o^s", strict=True):
+                label = f"{slope:g}" if style == "-" else None
+                values = runs[name].sel(width=width, slope=slope).mean("seed")
+                look = {"marker": marker, "ms": 4, "lw": 1.1, "color": figures.COLOURS[colour]}
+                ax.plot(runs.norm, values, style, label=label, **look)
+        ax.set_xscale("log", base=2)
+        ax.set(xlabel="norm of the bump", title=title, xticks=runs.norm.values)
+        ax.set_xticklabels([f"{norm:g}" for norm in runs.norm.values])
+
+
+def shapes_at_norms(ax: Axes, runs: xr.Dataset) -> None:
+    """Test loss of initial and of trained directions at scaled norms with new biases, means over networks."""
+    for gain, colour in zip(runs.gain.values, ("live", "train"), strict=True):
+        for shape, style in (("initial", "s--"), ("final", "o-")):
+            curve = runs.swept.sel(gain=gain, shape=shape).mean("seed")
+            name = "trained" if shape == "final" else "initial"
+            look = {"ms": 3.5, "lw": 1.1, "color": figures.COLOURS[colour]}
+            ax.plot(curve.factor, curve, style, label=f"{name}, $g = {gain:g}$", **look)
+    ax.set(xscale="log", xlabel="norms over the trained norms", ylabel="test loss")
+    ax.set_xticks([0.125, 0.25, 0.5, 1, 2, 4], ["1/8", "1/4", "1/2", "1", "2", "4"])
+    ax.minorticks_off()
+
+
+def growth(axes: Sequence[Axes], runs: xr.Dataset, fine: xr.Dataset) -> None:
+    """Norm, cosine with the end and high frequencies of negative fields over time, means over networks of medians.
+
+    Step 0 is drawn at step 5.
+    """
+    cases = {
+        "$g = 0.01$": (runs.sel(gain=0.01), "live", "o-"),
+        "$g = 3$": (runs.sel(gain=3.0), "train", "^-"),
+        "$g = 3$, 400 pixels": (fine.isel(gain=0), "test", "s--"),
+    }
+    for ax, name in zip(axes, ("norm", "cosine", "high"), strict=True):
+        for label, (one, colour, style) in cases.items():
+            curve = rules.over_time(one, name).mean("seed")
+            ax.plot(np.maximum(curve.step, 5), curve, style, ms=3, lw=1.1, color=figures.COLOURS[colour], label=label)
+        ax.set(xscale="log", xlabel="step")
+
+
+def fine_spectra(ax: Axes, fine: xr.Dataset, steps: Sequence[int] = (0, 200, 1000, 4000)) -> None:
+    """Mean power of the negative fields by frequency at some steps, ring of 400 pixels, over networks."""
+    for step, style in zip(steps, figures.mode_styles(len(steps)), strict=True):
+        power = fine.power.isel(gain=0).sel(side=-1, shown=step).mean("seed")
+        ax.semilogy(power.k, power, lw=1.2, label=f"step {step}", **style)
+    ax.axvline(10, color="0.5", ls=":", lw=0.8)
+    ax.set(xlabel="cycles per ring $k$", ylabel="share of the power", xlim=(0, 90), ylim=(1e-5, 0.3))
+
+
+def fine_field(axes: Sequence[Axes], fine: xr.Dataset, some: int = 0, cut: int = 60) -> None:
+    """One negative field of 400 pixels at as many steps as there are axes, whole (grey) and up to `cut` cycles."""
+    one = fine.example.isel(gain=0, seed=0, some=some)
+    steps = [0, 200, 1000, 4000][-len(axes) :]
+    places = np.arange(one.sizes["pixel"])
+    for ax, step in zip(axes, steps, strict=True):
+        w = one.sel(shown=step).values.astype(float)
+        ax.plot(places, w, "-", color="0.75", lw=0.6, label="whole field")
+        slow = receptive_fields.low_pass(w, cut)
+        ax.plot(places, slow, "-", color=figures.COLOURS["train"], lw=1.2, label=f"up to {cut} cycles")
+        ax.set(title=f"step {step}", xlabel="pixel")
