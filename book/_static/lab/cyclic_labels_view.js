@@ -3,7 +3,8 @@
   "use strict";
 
   const EPOCHS = 20000, EVERY = 100, POINTS = 1000;
-  // experiments.cyclic_labels.bumps: a running median of 11 records; a rise above 0.05 from epoch 500 on is a bump.
+  // experiments.cyclic_labels.bumps.cells: a running median of 11 records; a rise above 0.05 from epoch 500 on is a
+  // bump.
   const WINDOW = 11, START = 500, RISE = 0.05;
   const GRID = Array.from({ length: POINTS }, (_, i) => (i + 0.5) / POINTS - 0.5);
   const whole = (number) => number.toLocaleString("en-US");
