@@ -12,6 +12,7 @@ several significant digits may differ by one unit of the last: other processors 
 """
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -197,6 +198,14 @@ def main(names: list[str]) -> None:
         reference_of(chapter).parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(reference, reference_of(chapter))
         print(f"{name_of(chapter)}: {len(reference.cells)} cells -> {reference_of(chapter).relative_to(ROOT)}")
+
+
+def ruff(*options: str, code: str | None = None) -> str:
+    """What ruff says of files, or of a program; empty when it finds nothing."""
+    command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format=concise", *options]
+    done = subprocess.run(command, input=code, cwd=ROOT, capture_output=True, encoding="utf-8")
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout if done.returncode else ""
 
 
 if __name__ == "__main__":

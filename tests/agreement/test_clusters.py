@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.simplicity_bias import clusters, gaussian_loss
-from shallow import nets
+from shallow import clusters, gaussian_loss, nets
 
 
 def slow_cover(network, tolerance):

@@ -47,9 +47,24 @@ def freeze(layers, frozen: str) -> None:
 
 
 def one_by_one(
-    network, x, y, rng, *, loss, optimiser, rate, decay, epochs, batch, validation, patience, min_delta, mode, warmup,
+    network,
+    x,
+    y,
+    rng,
+    *,
+    loss,
+    optimiser,
+    rate,
+    decay,
+    epochs,
+    batch,
+    validation,
+    patience,
+    min_delta,
+    mode,
+    warmup,
     validation_batch=None,
-):  # fmt: skip
+):
     """The obvious loop: nn.Sequential, torch.optim, autograd; last and best parameters, epochs, validation losses."""
     layers = [torch.nn.Linear(*W.shape[::-1], dtype=torch.float64) for W in network[0]]
     for layer, W, b in zip(layers, *network):
@@ -124,9 +139,17 @@ def test_each_schedule_equals_pytorch(mode, optimiser):
     options = {"loss": "absolute", "optimiser": optimiser, "mode": mode, "validation": problem(30, "validation")}
     fit = assert_same(networks, *problem(70), rates=0.02, decays=0.01, epochs=3, **options)
     again = ensemble.train(
-        networks, *problem(70), rngs=shuffles(2), rate=0.02, decay=0.01, epochs=3, batch=16, warmup=2, records=records,
+        networks,
+        *problem(70),
+        rngs=shuffles(2),
+        rate=0.02,
+        decay=0.01,
+        epochs=3,
+        batch=16,
+        warmup=2,
+        records=records,
         **options,
-    )  # fmt: skip
+    )
     np.testing.assert_array_equal(again.last.parameters, fit.last.parameters)
     began, frozen, ended = (again.snapshot(epoch) for epoch in records)
     np.testing.assert_array_equal(began.parameters, networks.parameters)
@@ -212,9 +235,7 @@ def test_each_network_may_have_its_own_data():
     samples, held_out = [problem(70, r) for r in range(3)], [problem(30, r, "validation") for r in range(3)]
     x, y = map(np.stack, zip(*samples))
     options = {"loss": "bce-logit", "optimiser": "adam", "epochs": 3, "rate": 0.01}
-    fit = ensemble.train(
-        start(3), x, y, rngs=shuffles(3), validation=tuple(map(np.stack, zip(*held_out))), **options
-    )  # fmt: skip
+    fit = ensemble.train(start(3), x, y, rngs=shuffles(3), validation=tuple(map(np.stack, zip(*held_out))), **options)
     for r in range(3):
         alone = ensemble.train(start(3)[[r]], *samples[r], rngs=[shuffles(3)[r]], validation=held_out[r], **options)
         np.testing.assert_array_equal(fit.last.parameters[r], alone.last.parameters[0])
@@ -274,9 +295,16 @@ def test_a_stopped_network_is_in_later_snapshots_as_it_stopped():
 
 def test_a_measure_takes_the_place_of_the_networks():
     norms = ensemble.train(
-        start(2), *problem(70), rngs=shuffles(2), loss="absolute", optimiser="adadelta", rate=1.0, epochs=2,
-        records=(0, 1), measure=lambda network: float(np.linalg.norm(network.weights[0])),
-    ).values  # fmt: skip
+        start(2),
+        *problem(70),
+        rngs=shuffles(2),
+        loss="absolute",
+        optimiser="adadelta",
+        rate=1.0,
+        epochs=2,
+        records=(0, 1),
+        measure=lambda network: float(np.linalg.norm(network.weights[0])),
+    ).values
     np.testing.assert_allclose([v[0] for v in norms], np.linalg.norm(start(2).weights[0], axis=(1, 2)))
     assert all(v[0] != v[1] for v in norms)
 

@@ -196,9 +196,16 @@ def test_records_losses_and_measures():
     assert list(run.steps) == [0, 6] and (run.values[0].W == student.W).all()
     assert (run.values[1].W == run.network.W).all()
     measured = first_layer.train(
-        x, y, student, GD(), rate=1.0, steps=6, records=[0, 2, 3], dtype=torch.float64,
+        x,
+        y,
+        student,
+        GD(),
+        rate=1.0,
+        steps=6,
+        records=[0, 2, 3],
+        dtype=torch.float64,
         measure=lambda now: np.mean((now.forward(x) - y) ** 2),
-    )  # fmt: skip
+    )
     assert measured.values == pytest.approx(list(run.loss[[0, 2, 3]]), rel=1e-12) and run.loss.shape == (6,)
     nothing = first_layer.train(x, y, student, Adam(), rate=1.0, steps=0, dtype=torch.float64)
     assert list(nothing.steps) == [0] and nothing.loss.shape == (0,)

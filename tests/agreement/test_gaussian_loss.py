@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.simplicity_bias import gaussian_loss
-from shallow import nets
+from shallow import gaussian_loss, nets
 from shallow.data import teachers
 
 

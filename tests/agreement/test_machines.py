@@ -7,8 +7,8 @@ import pytest
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
-from experiments.hidden_structure import linear_machines, selection
-from shallow.kernels import layered, machines
+from experiments.hidden_structure import selection
+from shallow.kernels import layered, linear_machines, machines
 from shallow.stats import stream
 
 WIDTHS = (4, 8, 8, 1)
@@ -153,9 +153,14 @@ def test_path_is_the_grid_search_of_scikit_learn(kind):
         assert np.array_equal(np.sort(np.concatenate([inside, outside])), np.arange(len(K)))
     y, fit, error, solver, scoring = {
         "classes": (LABELS, machines.hinge, selection.misclassified, SVC(kernel="precomputed", tol=1e-6), "accuracy"),
-        "values": (VALUES, machines.epsilon_insensitive, selection.mean_square,
-                   SVR(kernel="precomputed", epsilon=0.0, tol=1e-6), "neg_mean_squared_error"),
-    }[kind]  # fmt: skip
+        "values": (
+            VALUES,
+            machines.epsilon_insensitive,
+            selection.mean_square,
+            SVR(kernel="precomputed", epsilon=0.0, tol=1e-6),
+            "neg_mean_squared_error",
+        ),
+    }[kind]
     path = selection.path(K, y, grid, splits, fit=partial(fit, tolerance=1e-6), error=error)
     search = GridSearchCV(solver, {"C": grid}, cv=PredefinedSplit(fold), scoring=scoring).fit(K, y)
     scores = np.array([search.cv_results_[f"split{k}_test_score"] for k in range(4)]).T

@@ -24,8 +24,10 @@ def test_other_processors_give_the_same_bits(tmp_path):
         subprocess.run(
             [sys.executable, "-c", FINGERPRINT],
             env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / str(len(target)))} | target,
-            check=True, capture_output=True, encoding="utf-8",
+            check=True,
+            capture_output=True,
+            encoding="utf-8",
         ).stdout
         for target in ({}, plain)
-    ]  # fmt: skip
+    ]
     assert len(found[0]) == 65 and found[0] == found[1]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.heavy_tails import overlaps
+from experiments.heavy_tails.overlaps import cells as overlaps
 from shallow.spectra import esd
 
 

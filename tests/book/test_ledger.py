@@ -7,7 +7,6 @@ import pytest
 import references
 import rule_lock
 
-from experiments import deciding
 from shallow.book import claims
 
 DOCUMENTS = claims.documents()
@@ -66,12 +65,6 @@ def test_prose_agrees_with_the_ledger(chapter):
     verdicts = {row.id: {row.verdict, row.reading} for name in DOCUMENTS for row in rows(name)}
     wrong = [sentence for text in cells(chapter, "markdown").values() for sentence in misstatements(text, verdicts)]
     assert wrong == []
-
-
-@pytest.mark.parametrize("chapter", DOCUMENTS)
-def test_every_claim_with_a_page_of_its_own_has_a_rule(chapter):
-    paged = {row.id for row in rows(chapter) if row.page}
-    assert paged <= set(deciding.rules(chapter))
 
 
 def test_every_rule_is_locked_as_it_stands():

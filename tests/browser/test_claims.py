@@ -147,7 +147,7 @@ def test_a_claim_has_a_page_that_works_from_a_disk(page, log, available):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     whole = json.loads((SITE / "book" / "claims.json").read_text(encoding="utf-8"))
     data = downloaded(page, "data")
-    assert hashlib.sha256(data).hexdigest() == whole["records"]["cyclic_labels/designs"]["sha256"]
+    assert hashlib.sha256(data).hexdigest() == whole["records"]["cyclic_labels/bumps/designs"]["sha256"]
     page.get_by_role("link", name="The section that decides it").click()
     expect(page).to_have_url(re.compile(r"/book/cyclic_labels/bumps\.html#cl-14$"))
     expect(page.locator("#cl-14")).to_be_attached()

@@ -81,9 +81,13 @@ def lab(installed, tmp_path_factory) -> Iterator[Lab]:
         options += " --allow-root"
     with (home / "log").open("w", encoding="utf-8") as log:
         server = subprocess.Popen(
-            ["make", "lab", f"ARGS={options}"], cwd=references.ROOT, stdout=log, stderr=log, start_new_session=True,
+            ["make", "lab", f"ARGS={options}"],
+            cwd=references.ROOT,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
             env=os.environ | {name: str(home / name.lower()) for name in folders},
-        )  # fmt: skip
+        )
     try:
         until = time.monotonic() + START
         while not _answers(lab):

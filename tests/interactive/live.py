@@ -69,8 +69,11 @@ def sections(notebook: NotebookNode) -> list[list[int]]:
 def kernel(notebook: NotebookNode, folder: Path = references.BOOK) -> Iterator[Kernel]:
     """A kernel in `folder`, as a reader has it: sliders draw live, and another result stands beside the ledger's."""
     client = NotebookClient(
-        notebook, timeout=references.TIMEOUT, kernel_name="python3", coalesce_streams=True,
+        notebook,
+        timeout=references.TIMEOUT,
+        kernel_name="python3",
+        coalesce_streams=True,
         resources={"metadata": {"path": str(folder)}},
-    )  # fmt: skip
+    )
     with client.setup_kernel(env=os.environ | {"SHALLOW_STRICT": "0"}):
         yield Kernel(client)

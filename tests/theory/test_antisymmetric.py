@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from experiments.cyclic_labels import initialisation
+from experiments.cyclic_labels.variance import initialisation
 from shallow import nets
 from shallow.data import cyclic
 from shallow.kernels import empirical
+from shallow.nets import TwoLayer
+from shallow.train import univariate
 
 ROUND_OFF = 1e-12
 
@@ -36,8 +38,18 @@ def test_folded_training_is_training_of_two_copies_with_its_rates_alone(monkeypa
 
 
 def test_antisymmetric_training_is_plain_training_at_a_smaller_scale_and_step():
-    assert initialisation.rescaling(0, width=64, step=0.01, epochs=200).difference < 1e-10
-    assert initialisation.rescaling(0, width=64, step=0.01, slower=1.0, epochs=200).difference > 1e-3
+    sample = cyclic.sample(50, seed=0)
+    network = nets.default(sample.rng, 64)
+    small = nets.scaled(network, 2**-0.25)
+    doubled = TwoLayer(np.tile(small.W, (2, 1)), np.tile(small.b, 2), np.concatenate([small.v, -small.v]))
+
+    def end(start, step, rates):
+        run = univariate.train(sample.x, sample.y, start, step=step, epochs=200, rates=rates)
+        return run.network.forward(cyclic.grid(1000))
+
+    wanted = end(nets.antisymmetric(network), 0.01, nets.ANTISYMMETRIC)
+    plain, as_fast = (np.abs(end(doubled, step, nets.ALL) - wanted).max() for step in (0.01 * 2**-0.5, 0.01))
+    assert plain < 1e-10 * np.abs(wanted).max() and as_fast > 1e-3 * np.abs(wanted).max()
 
 
 def test_kernel_scales_with_the_square_of_the_parameters():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from experiments.cyclic_labels import wide_kernels
+from experiments.cyclic_labels.theory import wide_kernels
 from shallow.kernels import arc_cosine, layered
 from shallow.stats import stream
 

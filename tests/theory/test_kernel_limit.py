@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.cyclic_labels import wide_kernels
+from experiments.cyclic_labels.theory import wide_kernels
 from shallow import nets
 from shallow.kernels import empirical
 
@@ -13,12 +13,23 @@ INITIALISATIONS = {"default": (nets.default, wide_kernels.uniform), "normal": (n
 
 def deviations(draw, expected, widths, seeds=60) -> np.ndarray:
     """Root mean square over seeds of the relative Frobenius distance of K to its expectation, by width."""
-    return np.array([
-        np.sqrt(np.mean([
-            (np.linalg.norm(empirical.ntk(draw(np.random.default_rng([7, m, s]), m), X) - expected.at(m))
-             / np.linalg.norm(expected.at(m))) ** 2 for s in range(seeds)
-        ])) for m in widths
-    ])  # fmt: skip
+    return np.array(
+        [
+            np.sqrt(
+                np.mean(
+                    [
+                        (
+                            np.linalg.norm(empirical.ntk(draw(np.random.default_rng([7, m, s]), m), X) - expected.at(m))
+                            / np.linalg.norm(expected.at(m))
+                        )
+                        ** 2
+                        for s in range(seeds)
+                    ]
+                )
+            )
+            for m in widths
+        ]
+    )
 
 
 def slope(widths, errors) -> float:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.heavy_tails import first_update
+from experiments.heavy_tails.first_update import cells as first_update
 from shallow import nets
 from shallow.data import single_index
 from shallow.stats import stream

@@ -2,15 +2,11 @@
 
 import ast
 import re
-import textwrap
 from collections import Counter
-from pathlib import Path
 
 import api_pages
 import pytest
 from references import BOOK, ROOT
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace
 
 LIBRARY = ROOT / "lib" / "shallow"
 FILES = {
@@ -56,43 +52,3 @@ def test_mathematics_becomes_a_role():
 )
 def test_classes_of_other_libraries_are_known_by_their_public_names(name, known):
     assert api_pages.public(name) == known
-
-
-def test_imports_of_a_page_are_those_of_all_its_cells():
-    found = api_pages.imports(BOOK / "cyclic_labels" / "index.md").splitlines()
-    assert "from shallow.train import univariate" in found and all(" import " in f" {line}" for line in found)
-
-
-def test_a_signature_of_several_lines_is_no_list():
-    lines = "<dl>\n<dd><em>x</em>,</dd>\n<dd><em>y</em>,</dd>\n</dl>"
-    spans = '<span class="sig-line"><em>x</em>,</span>\n<span class="sig-line"><em>y</em>,</span>\n'
-    others = "<dl><dt>x</dt><dd>the <dl><dt>y</dt><dd>first</dd></dl></dd></dl>"
-    assert api_pages.one_list(lines + others) == spans + others
-
-
-def built(folder: Path) -> str:
-    """The HTML of the first of two pages, of which the second documents a function that the first calls."""
-    folders = dict(srcdir=folder, outdir=folder / "html", doctreedir=folder / "doctrees", confdir=None)
-    settings = {"extensions": ["myst_parser", "sphinx_codeautolink", "api_pages"], "default_role": "literal"}
-    with docutils_namespace():
-        Sphinx(**folders, buildername="html", confoverrides=settings, status=None, warningiserror=True).build()
-    return (folder / "html" / "index.html").read_text(encoding="utf-8")
-
-
-def test_code_stays_linked_when_only_another_page_has_changed(tmp_path):
-    index = """\
-        # First
-        ```{toctree}
-        second
-        ```
-        ```{code} python
-        import json
-        json.dumps(1)
-        ```
-        """
-    second = "# {title}\n```{{py:function}} json.dumps(x)\n```\n"
-    (tmp_path / "index.md").write_text(textwrap.dedent(index), encoding="utf-8")
-    for title in ("Second", "Other"):
-        (tmp_path / "second.md").write_text(second.format(title=title), encoding="utf-8")
-        page = built(tmp_path)
-        assert title in page and page.count('class="sphinx-codeautolink-a"') == 1

@@ -20,7 +20,7 @@ from unit.bad_input.spoil import ERRORS, complaint, faults, is_array, name_of, s
 
 import shallow
 from experiments.hidden_structure import hidden_index, shells
-from shallow import alignment, committee, mlp, nets, stats
+from shallow import alignment, clusters, committee, gaussian_loss, mlp, nets, stats
 from shallow import receptive_fields as fields
 from shallow.data import cyclic, images, nlgp, single_index
 from shallow.spectra import esd, marchenko_pastur, tail_laws, tails
@@ -183,6 +183,10 @@ REFUSED = [
     ("values", lambda: stats.bootstrap([1.0], name="a")),
     ("a and b", lambda: stats.spearman([1.0, 2.0], [1.0, 2.0])),
     ("teacher", lambda: alignment.population(nets.default(given.RNG, 4, 3), given.X)),
+    ("network", lambda: clusters.find(given.BIASED)),
+    ("mass", lambda: clusters.purity(given.CLASSES, given.CLASSES, np.zeros(8))),
+    ("network", lambda: gaussian_loss.excess_risk(given.BIASED, given.BIASED)),
+    ("teacher", lambda: gaussian_loss.excess_risk(given.NETWORK, given.PLANE)),
     ("W", lambda: fields.peak_sign(np.ones((3, 1)))),
     ("shape", lambda: fields.noise_level((4, 4, 4))),
     ("values", lambda: esd.stable_rank(np.zeros(3))),

@@ -1,5 +1,6 @@
 """A claim in prose: its number with the symbol of its verdict, linked to the section that decides it."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from unittest import mock
 
@@ -21,9 +22,7 @@ def inliner():
 
 
 def test_a_claim_shows_its_verdict_and_leads_to_its_section(inliner, monkeypatch):
-    row = claims.Ledger(ROW.chapter).row(
-        ROW.id, claims.Outcome("It falls.", "x", "partly", reading="answered", reading_why="y")
-    )
+    row = replace(ROW, verdict="partly", answer="It falls.", reading="answered", reading_why="y")
     monkeypatch.setattr(claim_role, "_rows", lambda: {ROW.id: row})
     (link,), messages = claim_role.Claim()("claim", "", ROW.id, 7, inliner)
     assert messages == [] and link.astext() == f"{ROW.id}\N{NO-BREAK SPACE}◐"

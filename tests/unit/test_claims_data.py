@@ -2,61 +2,42 @@
 
 import csv
 import json
-import os
+from dataclasses import replace
 
 import claims_data
 import jsonschema
-import numpy as np
 import pytest
 
 from shallow.book import claims, paths
-from shallow.book.claims.rows import KINDS, RANKS, rests
-from shallow.stats import Interval
+from shallow.book.claims.rows import KINDS, RANKS, first_rules
 
 SCHEMA = json.loads((paths.CLAIMS / "claims.schema.json").read_text(encoding="utf-8"))
-ROW = next(row for row in claims.everything() if row.parts and row.test_was and row.reading and rests()[row.id])
-EVIDENCE = {
-    'the "rise" <of> one': Interval(0.12345678, -0.5, 0.25),
-    "by width": {128: Interval(1.0, 0.5, 1.5), 512: np.float64(2)},
-    "steps": [1, 2],
+ROW = next(row for row in claims.everything() if row.parts and row.reading and row.records and row.id in first_rules())
+NUMBERS = {
+    'the "rise" <of> one': [0.123457, -0.5, 0.25],
+    "steps, 1": 1,
     "holds": True,
-    "none": float("nan"),
-    "where": "the\nleft",
+    "none": None,
+    "where": "the left",
 }
 
 
 @pytest.fixture
-def decided():
-    """The outcome in the ledger of one claim, with evidence, as its cell reports it."""
-    outcome = claims.Outcome(
-        ROW.answer or "Yes.", ROW.finding, ROW.verdict, ROW.parts, EVIDENCE, ROW.reading, ROW.reading_why
-    )
-    return claims.Ledger(ROW.chapter).report(ROW.id, outcome)
-
-
-@pytest.fixture
-def site(tmp_path, decided):
-    """A built site with the page that decides the claim."""
-    page = tmp_path / "book" / f"{ROW.address}.html"
-    page.parent.mkdir(parents=True)
-    page.write_text(decided._repr_html_(), encoding="utf-8")
+def site(tmp_path, monkeypatch):
+    """A folder for a site, and a ledger in which one claim has these numbers."""
+    rows = [replace(row, numbers=NUMBERS) if row.id == ROW.id else row for row in claims.everything()]
+    monkeypatch.setattr(claims, "everything", lambda: rows)
     return tmp_path
 
 
-def test_evidence_becomes_plain_numbers(decided):
-    assert decided.numbers == [
+def test_an_interval_has_its_ends():
+    assert claims_data.numbers(replace(ROW, numbers=NUMBERS)) == [
         {"name": 'the "rise" <of> one', "value": 0.123457, "low": -0.5, "high": 0.25},
-        {"name": "by width, 128", "value": 1.0, "low": 0.5, "high": 1.5},
-        {"name": "by width, 512", "value": 2.0},
         {"name": "steps, 1", "value": 1},
-        {"name": "steps, 2", "value": 2},
         {"name": "holds", "value": True},
         {"name": "none", "value": None},
         {"name": "where", "value": "the left"},
     ]
-    line = claims.Ledger(ROW.chapter).lines(decided)._repr_html_()
-    for html in (decided._repr_html_(), line):
-        assert f'data-decided="{ROW.id} {ROW.verdict}" data-numbers=' in html
 
 
 def test_the_data_hold_every_claim_and_keep_the_schema(site):
@@ -68,8 +49,8 @@ def test_the_data_hold_every_claim_and_keep_the_schema(site):
     check.validate(whole)
     assert whole["claims"] == entries and [one["id"] for one in entries] == [row.id for row in claims.everything()]
     one = next(one for one in entries if one["id"] == ROW.id)
-    assert len(one["numbers"]) == 8 and one["rule_was"] == ROW.test_was and one["reading"] == ROW.reading
-    assert one["page"] == f"{ROW.address}.html#{ROW.cell}" and sum(bool(other["numbers"]) for other in entries) == 1
+    assert len(one["numbers"]) == 5 and one["rule_was"] == first_rules()[ROW.id]["rule"]
+    assert one["reading"] == ROW.reading and one["page"] == f"{ROW.address}.html#{ROW.cell}"
     assert {name for other in entries for name in other["records"]} <= set(whole["records"]) and one["records"]
     with open(site / "book" / "claims.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -80,7 +61,7 @@ def test_the_data_hold_every_claim_and_keep_the_schema(site):
 
 @pytest.mark.parametrize(("key", "value"), [("verdict", "maybe"), ("numbers", [{"name": "x"}]), ("more", 1)])
 def test_the_schema_refuses_what_is_wrong(site, key, value):
-    one = claims_data.entry(ROW, [], [], "1")
+    one = claims_data.entry(ROW, {}, "1")
     claim = jsonschema.Draft202012Validator(SCHEMA["$defs"]["claim"] | {"$defs": SCHEMA["$defs"]})
     assert claim.is_valid(one) and not claim.is_valid(one | {key: value})
 
@@ -102,21 +83,16 @@ def test_a_claim_has_a_page_to_cite(site):
     record = one["records"][0]
     for address in (f"../{one['page']}", f"../../records/{record}.nc", f"../../records/{record}.json"):
         assert f'href="{address}"' in text
-    assert f"blob/main/experiments/{ROW.chapter}/rules/" in text
+    assert f"blob/main/experiments/{ROW.chapter}/{ROW.page}/rules" in text
     plain = claims_data.write(site)
     assert plain and "github.com" in (site / "book" / one["address"]).read_text(encoding="utf-8").split('id="cite"')[1]
 
 
-def test_records_are_linked_once_and_renewed(tmp_path, monkeypatch):
+def test_records_are_copied_and_renewed(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "RECORDS", tmp_path / "records")
-    (tmp_path / "records" / "toy").mkdir(parents=True)
-    source, target = (tmp_path / place / "toy" / "run.nc" for place in ("records", "site/records"))
-    source.write_bytes(b"first")
-    claims_data.link_records(tmp_path / "site")
-    assert target.samefile(source)
-    (new := tmp_path / "new").write_bytes(b"second time")
-    new.replace(source)
-    assert target.read_bytes() == b"first", "what a site has is not changed behind its back"
-    monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(OSError("another disk")))
-    claims_data.link_records(tmp_path / "site")
-    assert target.read_bytes() == b"second time" and not target.samefile(source)
+    source, target = (tmp_path / place / "toy" / "room" / "run.nc" for place in ("records", "site/records"))
+    source.parent.mkdir(parents=True)
+    for content in (b"first", b"second time"):
+        source.write_bytes(content)
+        claims_data.copy_records(tmp_path / "site")
+        assert target.read_bytes() == content and not target.samefile(source)

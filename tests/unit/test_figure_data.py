@@ -1,90 +1,86 @@
-"""The recorded runs behind a figure are read from its code: none is missed, and none of another figure is taken."""
+"""The recorded runs behind a figure are those that its cell has loaded, and those of the variables that it reads."""
 
 import ast
-import json
+from types import SimpleNamespace
 
 import figure_data
+import nbformat
 import pytest
 from docutils import nodes
+from jupyter_cache import get_cache
+from nbclient import NotebookClient
 
-from shallow.book import paths
+from shallow.book import figures
 
-HEAD = "---\nkernelspec: {display_name: Python 3, language: python, name: python3}\n---\n"
-CELL = "```{{code-cell}} ipython3\n---\nmystnb: {{figure: {{name: {}, caption: A}}}}\n---\n{}\n```\n"
-LOADERS = """
-from shallow.book import records
-NAMES = {"a": "one"}
+START = """
+import matplotlib.pyplot as plt
+from shallow.book import figures, records
+figures.use()
+kept = {}
 
-def early(which="a"):
-    return records.load(f"toy/{NAMES[which]}")
-
-def sizes(n):
-    name = f"size_{n}" + "_more"
-    return records.load(f"toy/{name}")
-
-def other():
-    return records.load("toy/other")
+def load(name):
+    records.loaded.append(name)
+    return range(3)
 """
+CELLS = {
+    "live": "fig, ax = plt.subplots()\nax.plot(range(3));",
+    "own": 'fig, ax = plt.subplots()\nax.plot(load("toy/one"));',
+    "load": 'runs, _ = load("toy/two"), 1\nkept["it"] = load("toy/room/three")\nrest = load("/".join(["toy", "five"]))',
+    "again": "fig, ax = plt.subplots()\nfor run in [runs]:\n    ax.plot(run);",
+    "chain": "more = sorted(runs)",
+    "through": "def draw(ax):\n    ax.plot(more)\n\nfig, ax = plt.subplots()\ndraw(ax)",
+    "filled": 'fig, ax = plt.subplots()\nax.plot(kept["it"], rest);',
+    "anew": 'runs = load("toy/four")\nfig, ax = plt.subplots()\nax.plot(runs);',
+    "last": "fig, ax = plt.subplots()\nax.plot(runs);",
+}
 
 
-@pytest.fixture
-def toy(tmp_path, monkeypatch):
-    """A package with a module of loaders, and records of these names."""
-    for name in ("one", "two", "other", "size_8_more", "size_9_more"):
-        (tmp_path / "records" / "toy").mkdir(parents=True, exist_ok=True)
-        (tmp_path / "records" / "toy" / f"{name}.json").write_text(json.dumps({}), encoding="utf-8")
-    (tmp_path / "experiments" / "toy" / "rules").mkdir(parents=True)
-    for file, text in {"__init__": "", "toy/__init__": "", "toy/loaders": LOADERS, "toy/rules/__init__": ""}.items():
-        (tmp_path / "experiments" / f"{file}.py").write_text(text, encoding="utf-8")
-    rule = "from experiments.toy import loaders\ndef to_01(runs=None):\n    return loaders.sizes(9)\n"
-    (tmp_path / "experiments" / "toy" / "rules" / "topic.py").write_text(rule, encoding="utf-8")
-    monkeypatch.setattr(paths, "ROOT", tmp_path)
-    monkeypatch.setattr(paths, "RECORDS", tmp_path / "records")
-    caches = (figure_data.known, figure_data.file_of, figure_data.scope, figure_data.direct)
-    for one in caches:
-        one.cache_clear()
-    yield tmp_path
-    for one in caches:
-        one.cache_clear()
+@pytest.fixture(scope="module")
+def executed() -> nbformat.NotebookNode:
+    cells = [nbformat.v4.new_markdown_cell("# Title"), *map(nbformat.v4.new_code_cell, [START, *CELLS.values()])]
+    return NotebookClient(nbformat.v4.new_notebook(cells=cells), kernel_name="python3", timeout=120).execute()
 
 
-def test_figures_have_the_records_that_their_statements_reach(toy):
-    cells = {
-        "literal": 'import x\nruns = records.load("toy/two")\nfor ax in axes:\n    ax.plot(runs)',
-        "again": "for ax in axes:\n    ax.plot(runs.mean())",
-        "function": "from experiments.toy import loaders\nfor ax in axes:\n    ax.plot(loaders.early())",
-        "rebound": "runs = loaders.sizes(8)\nfig, ax = draw(runs)",
-        "filled": 'kept = {}\nkept["it"] = loaders.other()\nnames = [runs for runs in "abc"]',
-        "later": "draw(kept)",
-        "live": "fig, ax = plt.subplots()\nax.plot(range(3))",
-        "rule": "from experiments.toy import rules\ndraw(rules.to_01())",
-    }
-    page = toy / "page.md"
-    page.write_text(HEAD + "\n".join(CELL.format(*item) for item in cells.items()), encoding="utf-8")
-    assert figure_data.behind(page) == {
-        "literal": ["toy/two"],
+def test_figures_have_the_records_behind_their_cells_and_the_variables_that_these_read(executed):
+    found = figure_data.behind(executed.cells)
+    assert dict(zip(CELLS, [found[place] for place in range(2, 2 + len(CELLS))])) == {
+        "live": [],
+        "own": ["toy/one"],
+        "load": ["toy/five", "toy/room/three", "toy/two"],
         "again": ["toy/two"],
-        "function": ["toy/one"],
-        "rebound": ["toy/size_8_more"],
-        "filled": ["toy/other"],
-        "later": ["toy/other"],
-        "rule": ["toy/size_9_more"],
+        "chain": ["toy/two"],
+        "through": ["toy/two"],
+        "filled": ["toy/five", "toy/room/three"],
+        "anew": ["toy/four"],
+        "last": ["toy/four"],
     }
+    picture = executed.cells[3].outputs[-1]
+    assert list(picture.data) == ["text/plain", "image/png"] and picture.metadata[figures.BEHIND] == {"": ["toy/one"]}
 
 
-def test_a_caption_gets_links_that_lead_from_its_page(toy, monkeypatch):
-    figure = nodes.figure("", nodes.caption("", "A"), names=["literal"])
-    document = nodes.container("", figure)
-    page = toy / "page.md"
-    page.write_text(HEAD + CELL.format("literal", 'draw(records.load("toy/two"))'), encoding="utf-8")
-    env = type("Env", (), {"docname": "book/toy/index", "doc2path": lambda self, name: str(page)})()
-    figure_data._read(type("App", (), {"env": env})(), document)
+def test_a_caption_gets_links_that_lead_from_its_page(executed, tmp_path):
+    page = tmp_path / "index.ipynb"
+    nbformat.write(executed, page)
+    get_cache(tmp_path / ".jupyter_cache").cache_notebook_file(page, check_validity=False)
+    figure = nodes.figure("", nodes.caption("", "A"))
+    doctree = nodes.container("", nodes.container("", figure, nb_element="cell_code", cell_index=3))
+    env = SimpleNamespace(docname="book/toy/index", doc2path=lambda name: page)
+    figure_data._read(SimpleNamespace(outdir=tmp_path / "html", env=env), doctree)
     (shown,) = figure.findall(nodes.raw)
     assert shown.astext() == (
-        '<span class="figure-data">Data: <a href="../../records/toy/two.nc" download>two</a></span>'
+        '<span class="figure-data">Data: <a href="../../records/toy/one.nc" download>one</a></span>'
     )
 
 
-def test_what_a_name_stands_for_ends_where_it_is_bound_anew():
-    needed, bound = figure_data.flow(ast.parse("x = [y for y in z]\nz = x").body[0])
-    assert (needed, bound) == ({"z"}, {"x", "y"})
+@pytest.mark.parametrize(
+    ("code", "needed", "bound"),
+    [
+        ("x = [y for y in z]", {"z"}, {"x"}),
+        ("x = x + 1", {"x"}, {"x"}),
+        ("x += y", {"x", "y"}, {"x"}),
+        ("for x in y:\n    z[x] = x", {"y", "z"}, {"x", "z"}),
+        ("def f(a):\n    b = a\n    return b + c", {"c"}, {"f"}),
+    ],
+)
+def test_what_a_statement_needs_and_binds(code, needed, bound):
+    assert figure_data.flow(ast.parse(code).body[0]) == (needed, bound)

@@ -59,6 +59,24 @@ def test_heatmap_puts_every_value_at_its_place(ax):
     assert mesh.colorbar.ax.get_ylabel() == "variance"
 
 
+def test_errorbars_reach_from_low_to_high_and_never_backwards(ax):
+    found = [Interval(0.4, 0.3, 0.6), Interval(1.0, 0.9, 1.0 - 1e-16)]
+    figures.errorbars(ax, [1, 2], iter(found), scale=100, color=figures.BLUE)
+    (drawn,) = ax.containers
+    middle, caps, (bars,) = drawn
+    assert middle.get_ydata() == pytest.approx([40, 100]) and len(caps) == 2 and middle.get_color() == figures.BLUE
+    assert np.array(bars.get_segments())[..., 1] == pytest.approx(np.array([[30, 60], [90, 100]]))
+    figures.errorbars(ax, [1, 2], found, capsize=0)
+    assert not ax.containers[1][1]
+
+
+def test_few_ticks_count_eigenvalues_in_thousands(ax):
+    ax.set_xlim(0, 6000)
+    figures.few_ticks(ax)
+    ax.figure.canvas.draw()
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "2", "4", "6"]
+
+
 @pytest.mark.parametrize("periods", [1, 3, 4])
 def test_clusters_shade_exactly_the_negative_labels(ax, periods):
     figures.clusters(ax, periods)

@@ -9,6 +9,7 @@ from shallow.book import fingerprint
 CELLS = '''
 """Cells."""
 import numpy as np
+from scipy.ndimage import median_filter
 from mimic import constants as c, tools as t
 from mimic.tools import scaled, unused
 from mimic.deep import inner
@@ -18,7 +19,7 @@ TABLE = {"scaled": lambda x: scaled(x)}
 @t.marked
 def cell(seed):
     """What it does."""
-    return TABLE["scaled"](inner.value(seed)) + c.LARGE
+    return TABLE["scaled"](inner.value(seed)) + c.LARGE + median_filter(np.ones(3), 3)
 
 def neighbour(seed):
     return unused(seed)
@@ -122,8 +123,13 @@ def mimic(tmp_path, monkeypatch):
         ("deep/inner.py", "seed == 7", "seed == 8"),  # a refusal that is caught
         ("deep/inner.py", "8192", "4096"),  # a statement that runs at import
         ("constants.py", "LARGE = 5", "LARGE = 6"),  # a module under another name
-        ("checks.py", "raise ValueError", "print"),  # a check that is none any more
-        ("tools.py", "    if x > 10:", "    from mimic import factor\n    if x > 10:"),  # an import that may run code
+        ("tools.py", "    if x > 10:", "    import decimal\n    if x > 10:"),  # an import that may run code
+        ("cells.py", "import numpy as np", "import numpy.ma as np"),  # another library under the same name
+        (
+            "cells.py",
+            "from scipy.ndimage import median_filter",
+            "from scipy.ndimage import minimum_filter as median_filter",
+        ),
     ],
 )
 def test_code_in_use_counts(mimic, name, old, new):
@@ -139,22 +145,12 @@ def test_code_in_use_counts(mimic, name, old, new):
         ("cells.py", "from mimic import constants as c, tools as t", "from mimic import tools as t, constants as c"),
         ("tools.py", "def unused(x): return x", "def unused(x): return -x"),
         ("tools.py", "x: float, power=1, unused=0) -> float", "x, power: int = 1, unused=0)"),  # annotations
-        ("tools.py", 'f"at {x}"', 'f"diverged at x={x}"'),  # messages
-        ("tools.py", '    warnings.warn("slow")\n', ""),
-        ("tools.py", "left must not be negative, got {self.left}", "left is negative"),
-        ("tools.py", "if self.left < 0:", "if self.left < 0 or self.right < 0:"),  # checks
-        ("tools.py", "    checks.positive(x=x)\n", ""),
-        ("tools.py", "checks.positive(x=x)", "if x != x: raise TypeError(x)\n    checks.positive(p=power)"),
-        ("checks.py", "value <= 0", "not value > 0"),
         ("factor.py", "OTHER = 3", "OTHER = 4\n\n\nANOTHER = 5"),
-        ("factor.py", "FACTOR: float = 2", "FACTOR = 2"),
         ("factor.py", "OTHER = 3", "if TYPE_CHECKING: import decimal"),
-        ("tools.py", "    if x > 10:", "    import decimal\n    if x > 10:"),  # other libraries, wherever
-        ("tools.py", "    if x > 10:", "    from shallow.extras import torch\n    if x > 10:"),
         ("tools.py", "import warnings", "import warnings\nfrom shallow.extras import torch"),
     ],
 )
-def test_words_checks_and_code_not_in_use_do_not_count(mimic, name, old, new):
+def test_words_and_code_not_in_use_do_not_count(mimic, name, old, new):
     before = mimic()
     assert mimic(name, old, new) == before
 
@@ -182,3 +178,22 @@ def test_moved_and_renamed_code_is_the_same(mimic):
 def test_an_import_that_cannot_be_followed_is_refused(mimic, line):
     with pytest.raises(ValueError, match=rf"mimic.cells must import as in `from package import module`, got '{line}'"):
         mimic("cells.py", "from mimic.deep import inner", line)
+
+
+def test_threads_that_ask_at_once_get_one_answer(mimic):
+    """Workers with several threads compute cells side by side, and each asks first."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    wanted = mimic()
+    from mimic import cells
+
+    for _ in range(20):
+        fingerprint._library.cache_clear()
+        with ThreadPoolExecutor(4) as pool:
+            assert {*pool.map(lambda _: fingerprint.of(cells.cell), range(8))} == {wanted}
+
+
+def test_arguments_may_be_checked_otherwise():
+    assert "shallow.checks" in fingerprint.LEFT_OUT and not fingerprint._library(frozenset({"shallow"})).is_module(
+        "shallow.checks"
+    )

@@ -14,7 +14,8 @@ from references import ROOT
 LAYERS = [
     "shallow.checks shallow.display shallow.extras",
     "shallow.stats shallow.data shallow.nets shallow.mlp shallow.deep shallow.committee",
-    "shallow.train shallow.kernels shallow.spectra shallow.alignment shallow.receptive_fields",
+    "shallow.train shallow.kernels shallow.spectra shallow.alignment shallow.clusters shallow.gaussian_loss "
+    "shallow.receptive_fields",
     "shallow.book shallow.__main__",
     "experiments",
 ]

@@ -13,40 +13,22 @@ import references
 from shallow.data import images
 
 # Whoever writes the file that these read decides what the process does.
-UNPICKLING = [
-    "pickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib.load", "torch.load", "pandas.read_pickle",
-    "yaml.load", "yaml.unsafe_load",
-]  # fmt: skip
+UNPICKLING = ["pickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib.load", "torch.load"]
+UNPICKLING += ["pandas.read_pickle", "yaml.load", "yaml.unsafe_load"]
 BANNED = ", ".join(f'"{name}" = {{msg = "it runs what a file says"}}' for name in UNPICKLING)
-RUFF = [
-    sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--output-format=concise", "--select=TID251",
-    f"--config=lint.flake8-tidy-imports.banned-api = {{{BANNED}}}",
-]  # fmt: skip
+BAN = ("--isolated", "--select=TID251", f"--config=lint.flake8-tidy-imports.banned-api = {{{BANNED}}}")
 FOLDERS = ("lib", "experiments", "benchmarks", "tools")
-
-
-def unpickling(*paths: str, code: str | None = None) -> str:
-    """What ruff says of files, or of a program, in which something could be unpickled."""
-    found = subprocess.run([*RUFF, *paths], input=code, cwd=references.ROOT, capture_output=True, encoding="utf-8")
-    assert found.returncode in (0, 1), found.stderr
-    return found.stdout if found.returncode else ""
-
-
-@pytest.mark.parametrize(
-    "code", ["import pickle", "from joblib import load\nload('f')", "import torch\ntorch.load('f')"]
-)
-def test_unpickling_is_noticed(code):
-    assert "TID251" in unpickling("-", code=code) and not unpickling("-", code="import numpy\nnumpy.load('f')")
 
 
 def test_nothing_is_unpickled():
     """Neither by a module nor by a cell of a page; what dask sends between its workers is in the README."""
-    assert unpickling(*FOLDERS) == ""
+    assert "TID251" in references.ruff(*BAN, "-", code="from joblib import load\nload('f')")  # the ban is understood
+    assert references.ruff(*BAN, *FOLDERS) == ""
     sources = [
         path.read_text(encoding="utf-8") for folder in FOLDERS for path in (references.ROOT / folder).rglob("*.py")
     ]
     cells = [cell.source for path in references.chapters() for cell in references.code_cells(jupytext.read(path))]
-    assert len(cells) > 500 and unpickling("-", code="\n".join(cells)) == ""
+    assert len(cells) > 500 and references.ruff(*BAN, "-", code="\n".join(cells)) == ""
     assert re.findall(r"allow_pickle=(?!False)|weights_only=(?!True)", "\n".join(sources + cells)) == []
 
 

@@ -161,9 +161,16 @@ def micro_batches(n: int = 200) -> Case:
 
 
 WHOLE = (
-    two_layer_kernel, epochs_on_a_line, mini_batches, deep_tangent_kernel, spectrum_of_a_long_matrix,
-    largest_singular_values, tail_of_a_spectrum, online_samples, micro_batches,
-)  # fmt: skip
+    two_layer_kernel,
+    epochs_on_a_line,
+    mini_batches,
+    deep_tangent_kernel,
+    spectrum_of_a_long_matrix,
+    largest_singular_values,
+    tail_of_a_spectrum,
+    online_samples,
+    micro_batches,
+)
 
 
 @pytest.fixture(scope="module")

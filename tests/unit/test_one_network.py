@@ -1,4 +1,4 @@
-"""The network of "What five documents share": trainer and kernel against the general ones, start, marks and clock."""
+"""The network of "What five documents share": its kernel against Jacobians, start, marks and clock."""
 
 import numpy as np
 import pytest
@@ -34,15 +34,6 @@ def test_kernel_is_the_product_of_jacobians(activation):
     found = one_network.ntk(NETWORK, X, z, activation=activation)
     assert np.allclose(found, jacobian(X) @ jacobian(z).T, rtol=1e-12)
     assert np.allclose(one_network.ntk(NETWORK, X, activation=activation), jacobian(X) @ jacobian(X).T, rtol=1e-12)
-
-
-@pytest.mark.parametrize("activation", TORCH)
-def test_steps_are_those_of_the_general_trainer(activation):
-    losses, networks = one_network.train(X, Y, NETWORK, [0, 3, 20], activation)
-    run = plain.train(X, Y, NETWORK, step=one_network.STEP, steps=20, records=[0, 3, 20], activation=activation)
-    assert np.allclose(losses, 2 * run.loss, rtol=1e-10)
-    for one, other in zip(networks, run.values, strict=True):
-        assert all(np.allclose(getattr(one, part), getattr(other, part), rtol=1e-9, atol=1e-12) for part in "Wbv")
 
 
 def test_initial_scale_multiplies_all_weights():

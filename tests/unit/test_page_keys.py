@@ -6,27 +6,27 @@ import pytest
 PAGE = "---\nkernelspec: x\n---\n\n```{{code-cell}} ipython3\n:tags: [hide-input]\n\n{}\n```\n"
 FILES = {
     "lib/shallow/__init__.py": "",
-    "lib/shallow/stats.py": "",
+    "lib/shallow/stats.py": '"""As in "b/run"."""',
     "lib/shallow/spectra.py": "",
-    "experiments/__init__.py": "",
-    "experiments/deciding.py": "",
+    "experiments/__init__.py": 'CHAPTERS = ("a", "b")',
     "requirements.lock": "",
     "book/claims/old.yml": "",
-    "book/a/index.md": PAGE.format("from experiments.a.rules import first\nfirst.a_01()"),
-    "book/a/second.md": PAGE.format("from experiments.a import cells, rules\nrules.a_02()"),
-    "book/b/index.md": PAGE.format('from experiments.b.cells import run\nrecords.load("b/run")'),
-    "book/index.md": PAGE.format('records.load("b/run")'),
+    "book/a/index.md": PAGE.format('ledger = claims.Ledger("a")\nledger.show("AA-01", runs=runs)'),
+    "book/a/second.md": PAGE.format("from experiments.a import cells\nfrom experiments.a.room import rules_more"),
+    "book/b/index.md": PAGE.format('from experiments.b.cells import run\nrecords.load("b/room/run")'),
+    "book/index.md": PAGE.format('records.load("b/room/run")'),
 }
 for chapter in "ab":
     FILES |= {
         f"experiments/{chapter}/__init__.py": "",
         f"experiments/{chapter}/recorded.py": f"from experiments.{chapter} import cells",
         f"experiments/{chapter}/cells.py": "from shallow import stats",
-        f"experiments/{chapter}/rules/__init__.py": "from experiments.deciding import Rules",
-        f"experiments/{chapter}/rules/first.py": "import numpy",
-        f"experiments/{chapter}/rules/second.py": "",
-        f"records/{chapter}/run.json": "{}",
+        f"experiments/{chapter}/room/__init__.py": "",
+        f"experiments/{chapter}/room/rules.py": f"import numpy\n\ndef {chapter}{chapter}_01():\n    pass",
+        f"experiments/{chapter}/room/rules_more.py": f"def {chapter}{chapter}_02():\n    pass",
+        f"records/{chapter}/room/run.json": "{}",
         f"book/claims/{chapter}.yml": "",
+        f"book/claims/found/{chapter}.json": "",
     }
 PAGES = ["a/index", "a/second", "b/index", "index"]
 
@@ -34,11 +34,12 @@ PAGES = ["a/index", "a/second", "b/index", "index"]
 @pytest.mark.parametrize(
     ("file", "again"),
     [
-        ("experiments/a/rules/first.py", ["a/index", "a/second", "index"]),
-        ("experiments/a/rules/second.py", ["a/second", "index"]),
+        ("experiments/a/room/rules.py", ["a/index", "index"]),
+        ("experiments/a/room/rules_more.py", ["a/second", "index"]),
         ("experiments/a/cells.py", ["a/index", "a/second", "index"]),
-        ("records/b/run.json", ["b/index", "index"]),
-        ("book/claims/b.yml", ["b/index", "index"]),
+        ("records/b/room/run.json", ["b/index", "index"]),
+        ("book/claims/a.yml", ["a/index", "a/second", "index"]),
+        ("book/claims/found/b.json", ["b/index", "index"]),
         ("lib/shallow/stats.py", PAGES),
         ("lib/shallow/spectra.py", ["index"]),
         ("requirements.lock", PAGES),

@@ -149,8 +149,18 @@ DAMAGES = {
     "manifest a link to nowhere": _no_file("quick.json", lambda file: file.symlink_to("nowhere")),
     **{
         f"{key} {how}": _manifest(**{key: value})
-        for key in ("sha256", "fingerprint", "specification", "cells", "seconds", "seconds_by", "bytes", "date",
-                    "processor", "device")
+        for key in (
+            "sha256",
+            "fingerprint",
+            "specification",
+            "cells",
+            "seconds",
+            "seconds_by",
+            "bytes",
+            "date",
+            "processor",
+            "device",
+        )
         for how, value in (("missing", ...), ("of another type", [1]))
     },
     "redone of another type": _manifest(redone={"a": 1}),
@@ -172,7 +182,7 @@ DAMAGES = {
     "forged data without the axis": _dataset(lambda dataset: dataset.isel(seed=0, drop=True)),
     "forged data with other seeds": _dataset(lambda dataset: dataset.assign_coords(seed=[3, 4, 6])),
     "forged data without labels": _dataset(lambda dataset: dataset.drop_vars("seed")),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)

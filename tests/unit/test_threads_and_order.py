@@ -12,7 +12,7 @@ import torch
 import xarray as xr
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from experiments.cyclic_labels import ensembles
+from experiments.cyclic_labels.variance import ensembles
 from shallow import committee, deep, mlp, nets
 from shallow.book import records, sweep
 from shallow.data import cyclic
@@ -136,10 +136,10 @@ def test_threads_change_matrix_products_by_rounding_only(routine, with_threads):
 
 #: A cheap place on the grid of a record of each chapter.
 PLACES = {
-    "cyclic_labels/modes": {"width": 128, "step": 0.01, "design": "two_rightmost"},
-    "heavy_tails/first_update_table_2": {"n": 1000},
-    "simplicity_bias/deviation_dimensions": {"d": 2, "n": 1000, "kind": "linear"},
-    "hidden_structure/cited_kernels": {"data": "digits"},
+    "cyclic_labels/kernel/modes": {"width": 128, "step": 0.01, "design": "two_rightmost"},
+    "heavy_tails/first_update/first_update_table_2": {"n": 1000},
+    "simplicity_bias/concentration/deviation_dimensions": {"d": 2, "n": 1000, "kind": "linear"},
+    "hidden_structure/cited/cited_kernels": {"data": "digits"},
     "localization/widths_20": {"gain": 3.0},
 }
 

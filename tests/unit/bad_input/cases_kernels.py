@@ -5,16 +5,22 @@ from unit.bad_input import given
 from unit.bad_input.given import GRAM, LAYERS, SIGNS, VALUES, X, Y
 from unit.bad_input.spoil import case
 
-from shallow.kernels import arc_cosine, empirical, layered, machines, plain, ridge
+from shallow.kernels import arc_cosine, empirical, interior_point, layered, linear_machines, machines, plain, ridge
 from shallow.train import ode
 
 PATH = ridge.RidgePath(GRAM, Y)
 MACHINE = machines.squared_hinge(GRAM, SIGNS, 1.0)
 PENALTIES = np.array([0.1, 1.0])
+REDUCED = linear_machines.reduced(GRAM, 1e-9)
 
 CASES = [
-    case(arc_cosine.moments, "first=scalar covariance=scalar second=scalar", first=np.array([1.0]),
-         covariance=np.array([0.2]), second=np.array([1.5])),
+    case(
+        arc_cosine.moments,
+        "first=scalar covariance=scalar second=scalar",
+        first=np.array([1.0]),
+        covariance=np.array([0.2]),
+        second=np.array([1.5]),
+    ),
     case(arc_cosine.ntk, x=X, z=X[:2], depth=2, width=5),
     case(empirical.ntk, network=given.NETWORK, x=X, z=X[:2], rates=(1.0, 1.0, 0.5)),
     *(case(kernel, network=given.NETWORK, x=X, z=X[:2]) for kernel in (empirical.blocks, empirical.conjugate)),
@@ -27,17 +33,64 @@ CASES = [
     case(plain.ntk, "x=longer", networks=given.STACK, x=X, z=X[:2]),  # axis 1 of (R, n, n')
     case(layered.ntk, **LAYERS, x=X, z=X[:2], output="logit", trainable=[1]),
     *(case(of, **LAYERS, x=X, output="logit") for of in (layered.diagonal, layered.jacobian)),
-    case(machines.squared_hinge, "C=1e300 tolerance=1e300", kernel=GRAM, y=SIGNS, C=1.0, tolerance=1e-6,
-         max_iter=300),
-    case(machines.squared_hinge_path, "tolerance=1e300", kernel=GRAM, y=SIGNS, penalties=[0.1, 1.0], tolerance=1e-6,
-         max_iter=300),
-    case(machines.hinge, "C=1e300 tolerance=1e300 max_iter=0", kernel=GRAM, y=SIGNS, C=1.0, intercept="free",
-         tolerance=1e-3, max_iter=1000),
-    case(machines.epsilon_insensitive, "C=1e300 epsilon=1e300 tolerance=1e300 max_iter=0", kernel=GRAM, y=Y, C=1.0,
-         epsilon=0.1, intercept="free", tolerance=1e-3, max_iter=1000),
+    case(machines.squared_hinge, "C=1e300 tolerance=1e300", kernel=GRAM, y=SIGNS, C=1.0, tolerance=1e-6, max_iter=300),
+    case(
+        machines.squared_hinge_path,
+        "tolerance=1e300",
+        kernel=GRAM,
+        y=SIGNS,
+        penalties=[0.1, 1.0],
+        tolerance=1e-6,
+        max_iter=300,
+    ),
+    case(
+        machines.hinge,
+        "C=1e300 tolerance=1e300 max_iter=0",
+        kernel=GRAM,
+        y=SIGNS,
+        C=1.0,
+        intercept="free",
+        tolerance=1e-3,
+        max_iter=1000,
+    ),
+    case(
+        machines.epsilon_insensitive,
+        "C=1e300 epsilon=1e300 tolerance=1e300 max_iter=0",
+        kernel=GRAM,
+        y=Y,
+        C=1.0,
+        epsilon=0.1,
+        intercept="free",
+        tolerance=1e-3,
+        max_iter=1000,
+    ),
+    case(
+        interior_point.absolute_error, "C=1e300 tolerance=1e300", kernel=GRAM, y=Y, C=1.0, tolerance=1e-4, max_iter=60
+    ),
+    case(
+        linear_machines.squared_hinge,
+        "C=1e300 tolerance=1e300",
+        features=X,
+        y=SIGNS,
+        C=1.0,
+        rng=given.RNG,
+        tolerance=1e-4,
+        max_iter=1000,
+    ),
+    case(linear_machines.reduced, kernel=GRAM, tolerance=1e-9),
+    case(REDUCED.coefficients, weights=VALUES[:8]),
+    case(
+        linear_machines.coordinate_descent,
+        "C=1e300 tolerance=1e300",
+        points=REDUCED,
+        y=SIGNS,
+        C=1.0,
+        rng=given.RNG,
+        passes=[2, 50],
+        tolerance=1e-4,
+    ),
     case(machines.relative_gap, "objective=0,-1,1e300 dual=0,-1,1e300", objective=1.0, dual=0.9),
-    case(ode.integrate, velocity=lambda a: [-a], start=[given.UNIT], times=np.array([0.0, 0.1]),
-         tolerance=1e-6),
+    case(ode.integrate, velocity=lambda a: [-a], start=[given.UNIT], times=np.array([0.0, 0.1]), tolerance=1e-6),
     case(ridge.solve, "penalty=1e300", gram=GRAM, right=Y, penalty=0.1),
     case(ridge.Ridge, features=X, labels=Y),
     case(ridge.Ridge(X, Y).weights, "penalty=1e300", penalty=0.1),
@@ -46,4 +99,4 @@ CASES = [
     case(PATH.coefficients, penalties=PENALTIES),
     case(PATH.values, kernel=GRAM, penalties=PENALTIES),
     case(PATH.leave_one_out, penalties=PENALTIES),
-]  # fmt: skip
+]

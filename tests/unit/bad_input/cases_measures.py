@@ -1,11 +1,11 @@
-"""Spectra, early alignment and receptive fields."""
+"""Spectra, early alignment, clusters of directions, losses under Gaussian inputs and receptive fields."""
 
 import numpy as np
 from unit.bad_input import given
-from unit.bad_input.given import FIELDS, LAW, UNIT, VALUES, X, Y
+from unit.bad_input.given import CLASSES, FIELDS, LAW, LINE, UNIT, VALUES, X, Y
 from unit.bad_input.spoil import case
 
-from shallow import alignment
+from shallow import alignment, clusters, gaussian_loss
 from shallow import receptive_fields as fields
 from shallow.spectra import esd, marchenko_pastur, rank_one, tail_laws, tails
 
@@ -38,10 +38,16 @@ CASES = [
     case(alignment.population, teacher=given.LINEAR, w=X[:2]),
     case(alignment.population_linear, covariance=np.eye(3), beta=UNIT),
     case(alignment.sample, x=X, y=Y),
+    case(clusters.find, network=given.NETWORK, tolerance=0.05),
+    case(clusters.find(given.NETWORK).number, share=0.5),
+    case(clusters.number_for, "weights=empty", weights=VALUES, share=0.5),
+    case(clusters.purity, "groups=complex others=complex", groups=CLASSES, others=CLASSES, mass=LINE + 1),
+    case(clusters.condensed, network=given.NETWORK, clusters=clusters.find(given.NETWORK)),
+    case(gaussian_loss.excess_risk, network=given.NETWORK, teacher=given.LINEAR),
     *(case(of, W=FIELDS, dimension=1) for of in OF_FIELDS),
     case(fields.noise_level, "cut=0,1e300", shape=10, cut=3.0),
     case(fields.window_share, W=FIELDS, length=3, dimension=1),
     *(case(of, "shape=scalar", shape=(10,)) for of in (fields.frequencies, fields.opposite)),
     *(case(of, "cut=inf,0,1e300", W=FIELDS, cut=2.0, dimension=1) for of in (fields.low_share, fields.low_pass)),
     case(fields.checked, "W=empty,stacked", W=FIELDS, dimension=1),
-]  # fmt: skip
+]

@@ -2,7 +2,7 @@
 
 import numpy as np
 from unit.bad_input import given
-from unit.bad_input.given import RNG, X, Y
+from unit.bad_input.given import CLASSES, RNG, VALUES, X, Y
 from unit.bad_input.spoil import case
 
 from experiments.hidden_structure import hidden_index, shells
@@ -27,8 +27,14 @@ CASES = [
     case(hidden_index.hermite, "z=scalar,stacked", z=given.LINE, count=4),
     case(hidden_index.hermite_coefficients, target=given.QUINTIC, deviation=0.5),
     case(hidden_index.sign_coefficients, "deviation=1e300", target=given.QUINTIC, deviation=0.5, count=4),
-    case(images.subset, f"x=nan,inf,words,{given.OF_ANY_KIND} y=words,{given.OF_ANY_KIND}", x=given.IMAGES,
-         y=np.array([0, 0, 1, 1, 2, 2]), count=3, rng=RNG),
+    case(
+        images.subset,
+        f"x=nan,inf,words,{given.OF_ANY_KIND} y=words,{given.OF_ANY_KIND}",
+        x=given.IMAGES,
+        y=np.array([0, 0, 1, 1, 2, 2]),
+        count=3,
+        rng=RNG,
+    ),
     case(images.enlarge, x=given.IMAGES, side=32),
     case(images.standardise, train=given.IMAGES),
     case(nlgp.Process, "xi=1e300 gain=0,1e300", shape=10, xi=2.0, gain=1.0, normalisation="unit", tails="light"),
@@ -40,8 +46,15 @@ CASES = [
     case(nlgp.ring_distance, n=7),
     *(case(of, "row=stacked", row=given.RING.covariance) for of in (nlgp.eigenvalues, nlgp.circulant)),
     case(nlgp.crossings, "x=inf", x=given.FIELDS),
-    case(nlgp.arcsine_law, "covariance=scalar variance_u=inf,scalar variance_v=inf,scalar alpha=0,-1 beta=0,-1",
-         covariance=np.array([0.2]), variance_u=np.array([1.0]), variance_v=np.array([1.5]), alpha=1.0, beta=2.0),
+    case(
+        nlgp.arcsine_law,
+        "covariance=scalar variance_u=inf,scalar variance_v=inf,scalar alpha=0,-1 beta=0,-1",
+        covariance=np.array([0.2]),
+        variance_u=np.array([1.0]),
+        variance_v=np.array([1.5]),
+        alpha=1.0,
+        beta=2.0,
+    ),
     case(shells.draw, "seed=*", seed=1, counts=np.array([3, 3, 0, 3])),
     case(shells.empty_orthant, "seed=*", seed=1),
     case(shells.all_but, "empty=0", empty=2, per_class=5, dimension=3),
@@ -87,8 +100,9 @@ CASES = [
     case(mlp.stacked, networks=[given.STACK.network(0)]),
     case(mlp.default, rngs=[RNG], widths=(3, 4, 1)),
     case(mlp.uniform, "size=0 bound=0,1e300", rng=RNG, size=3, bound=0.5),
-    case(committee.Committee, "readout=1e300", W=given.FIELDS[None], b=given.BIASES[None], activation="erf",
-         readout=0.25),
+    case(
+        committee.Committee, "readout=1e300", W=given.FIELDS[None], b=given.BIASES[None], activation="erf", readout=0.25
+    ),
     case(given.COMMITTEE.pruned, neurons=np.array([0, 2])),
     case(given.COMMITTEE.forward, "x=inf", x=given.FIELDS),
     case(committee.start, "variance=0", rngs=[RNG], width=4, pixels=10, activation="erf", variance=0.1),
@@ -101,6 +115,10 @@ CASES = [
     case(stats.Interval.of_correlation, "estimate=0,-1,1e300", estimate=0.5, draws=Y / 10, pairs=9),
     case(stats.wilson, "successes=0", successes=3, trials=7),
     case(stats.student, values=Y),
+    case(stats.share, "flags=scalar,stacked", flags=CLASSES),
+    case(stats.newcombe, "first=scalar,stacked,longer second=scalar,stacked,longer", first=CLASSES, second=CLASSES[:5]),
+    case(stats.welch, "first=longer second=longer", first=Y, second=X[:, 0]),
+    case(stats.geometric, ratios=VALUES),
     case(stats.bootstrap, "name=*", values=Y, name="a", resamples=100),
     case(stats.paired, "name=*", first=Y, second=X[:, 0], name="a"),
     case(stats.spearman, a=Y, b=X[:, 0]),
@@ -111,4 +129,4 @@ CASES = [
         for side in (MEAN.above, MEAN.below, MEAN.contains, MEAN.exceeds)
     ),
     case(MEAN.inside, "low=nan,inf,0,-1,1e300 high=nan,inf,0,-1,1e300", low=-5.0, high=5.0),
-]  # fmt: skip
+]

@@ -1,10 +1,12 @@
-"""A ledger of three claims, planted for the tests, as a folder and as an earlier run left it."""
+"""A ledger of three claims with their rules, planted for the tests."""
 
 from pathlib import Path
 
 import pytest
 
+from shallow import stats
 from shallow.book import claims
+from shallow.book.claims import Found, decides, found, ledger, rules
 
 DOCUMENTS = """
 toy:
@@ -17,7 +19,6 @@ toy:
   cite: author2020toy
   thesis: Toys rise & shine.
 """
-# A headline, a supporting claim, a tested detail; comments and foldings that an update must not touch.
 LEDGER = """\
 # Head of the file.
 # Second line of the head.
@@ -26,28 +27,28 @@ LEDGER = """\
   source: Section 1
   kind: figure
   rank: headline
-  claim: >-
-    The curve rises, and the folding of this sentence
+  claim: The curve rises, and the folding of this sentence
     is the author's.
-  test: "(a) slope above 0, (b) below 1"   # a remark
+  rule: (a) slope above {least}, (b) below {most}; both in {0, 1}
   parameters: {n: 10}
-  scale: live
-  reason: nobody has looked
-  verdict: untested
+  limits: {least: 0.25, most: 1/2}
+  answer: It rises by {slope:.1f}.
+  finding: 'slope {slope:.1f}; by width {by width:.1f|keys}'
 
-# A comment between rows.
 - id: TO-02
   source: [Section 2, Figure 3]
   kind: statement
   rank: supporting
   with: TO-01
   claim: The <b>other</b> curve falls.
-  test: slope below 0
+  rule: slope below 0
   parameters: n = 10
-  scale: recorded
   note: 'quoted: on purpose'
-  reason: nobody has looked
-  verdict: untested
+  changed: it was vague
+  answer: The curve falls.
+  finding: slope {slope:.1f}
+  reading: reproduced
+  reading_why: (b) is a matter of words
 
 - id: TO-03
   source: Section 3
@@ -55,64 +56,68 @@ LEDGER = """\
   rank: detail
   with: TO-01
   claim: Is it flat?
-  test: state the slope
+  rule: state the slope
   parameters: n = 10
-  scale: live
-  finding: slope 0.1 [0.0, 0.2]
-  cell: to-03
-  verdict: answered
+  reason: nobody has looked
 # The end.
 """
+FIRST = '{"TO-02": {"rule": "look", "parameters": "n: 7"}}'
 
 
-# What the rule of the second claim finds, on a page of its own.
-FALLS = claims.Outcome(
-    answer="The curve falls.",
-    finding="slope -0.5 [-0.6, -0.4]",
-    parts={"a": "reproduced", "b": "contradicted"},
-    evidence={"slope": -0.5},
-    reading="reproduced",
-    reading_why="(b) is a matter of words",
-)
+def slope() -> stats.Interval:
+    return stats.Interval(0.4, 0.3, 0.45)
+
+
+@decides(rise=slope)
+def to_01(rise, *, least, most):
+    """The curve rises."""
+    return Found(
+        {"a": rise.exceeds(least), "b": claims.below(rise, most)}, {"slope": rise, "by width": {8: 1, 16: 2.0}}
+    )
+
+
+@decides(slope=lambda: -0.5)
+def to_02(slope):
+    return Found({"a": slope < 0, "b": slope > -0.1}, {"slope": slope})
+
+
+RULES = {"TO-01": to_01, "TO-02": to_02}
 
 
 @pytest.fixture
-def folder(tmp_path) -> Path:
-    """A ledger of three claims."""
+def folder(tmp_path, monkeypatch) -> Path:
+    """A ledger of three claims, of which two have been decided."""
     folder = tmp_path / "claims"
     folder.mkdir()
     (folder / "documents.yml").write_text(DOCUMENTS, encoding="utf-8")
     (folder / "toy.yml").write_text(LEDGER, encoding="utf-8")
+    (folder / "first_rules.json").write_text(FIRST, encoding="utf-8")
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "index.md").touch()
+    (tmp_path / "toy" / "falls.md").write_text("(to-02)=\n## It falls\n", encoding="utf-8")
+    for name in (rules, ledger):
+        monkeypatch.setattr(name, "rules", lambda chapter: RULES)
+    rows = {row.id: row for row in claims.rows.read("toy", folder)}
+    for id, rule in RULES.items():
+        found.write("toy", folder, id, found.entry(rule.decide(rows[id]), rule.records))
     return folder
 
 
 @pytest.fixture
-def update(monkeypatch):
-    """Update mode, as `make references` sets it."""
-    monkeypatch.setenv("SHALLOW_LEDGER", "update")
+def toy(folder) -> claims.Ledger:
+    return claims.Ledger("toy", folder)
 
 
 @pytest.fixture(autouse=True)
-def compare(monkeypatch):
+def strict(monkeypatch):
     """Comparing strictly is the rule, whatever the environment of the test run says."""
     monkeypatch.delenv("SHALLOW_LEDGER", raising=False)
     monkeypatch.setenv("SHALLOW_STRICT", "1")
 
 
 @pytest.fixture
-def answered(folder, update, monkeypatch) -> claims.Ledger:
-    """A ledger whose second row has an answer, a reading and a page."""
-    path, old = folder / "toy.yml", "  reason: nobody has looked\n  verdict: untested\n\n- id: TO-03"
-    new = "  finding: x\n  page: falls\n  cell: to-02\n  verdict: partly\n\n- id: TO-03"
-    path.write_text(LEDGER.replace(old, new), encoding="utf-8")
-    claims.Ledger("toy", folder).report("TO-02", FALLS)
-    monkeypatch.delenv("SHALLOW_LEDGER")
-    return claims.Ledger("toy", folder)
-
-
-@pytest.fixture
-def decided(folder, update, monkeypatch) -> claims.Ledger:
-    """A ledger whose first row has parts, as an earlier run left it."""
-    claims.Ledger("toy", folder).report("TO-01", {"a": "reproduced", "b": "partly"}, finding="slope 0.5 [0.4, 1.1]")
-    monkeypatch.delenv("SHALLOW_LEDGER")
-    return claims.Ledger("toy", folder)
+def shown(monkeypatch) -> list:
+    """What `show` has displayed."""
+    displayed: list = []
+    monkeypatch.setattr(ledger, "show_in_page", displayed.append)
+    return displayed

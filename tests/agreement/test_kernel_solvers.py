@@ -1,0 +1,65 @@
+"""Solvers for kernel machines of many support vectors against scikit-learn's on the same problems."""
+
+import numpy as np
+import pytest
+
+from shallow.kernels import interior_point, linear_machines, machines
+
+RNG = np.random.default_rng(3)
+X = RNG.standard_normal((60, 6))
+QUADRATIC = (X @ X.T + 1) ** 2
+VALUES = np.sin(2 * X[:, 0]) + 0.1 * RNG.standard_normal(60)
+#: Gradients of a confident network: rows of very different length, fewer than columns.
+J = RNG.standard_normal((80, 120)) * np.logspace(-4, 1, 80)[:, None]
+LABELS = np.sign(J[:, 0] / np.linalg.norm(J, axis=1) + 0.05 * RNG.standard_normal(80))
+
+
+@pytest.mark.parametrize("C", [1e-3, 0.1, 1.0])
+def test_interior_point_is_libsvm_with_a_penalised_intercept(C):
+    inner = interior_point.absolute_error(QUADRATIC, VALUES, C, tolerance=1e-7)
+    pairs = machines.epsilon_insensitive(QUADRATIC, VALUES, C, intercept="penalised", tolerance=1e-4)
+    assert not inner.convergence.stopped and inner.convergence.iterations < 25
+    assert inner.convergence.objective <= pairs.convergence.objective * (1 + 1e-6)
+    assert inner.values(QUADRATIC) == pytest.approx(pairs.values(QUADRATIC), abs=5e-3)
+    assert np.abs(inner.coefficients).max() <= C
+
+
+@pytest.mark.parametrize("C", [1e2, 1e4, 1e6])
+@pytest.mark.parametrize("kernel", [QUADRATIC, QUADRATIC + np.eye(60)], ids=["singular", "regular"])
+def test_interior_point_ends_where_pairs_take_too_long(C, kernel):
+    """More points than features, and weights for which all points are met."""
+    inner = interior_point.absolute_error(kernel, VALUES, C)
+    assert not inner.convergence.stopped and abs(inner.convergence.gap) <= 1e-4 and inner.convergence.iterations < 25
+    with_limit = interior_point.absolute_error(kernel, VALUES, C, max_iter=2)
+    assert with_limit.convergence.stopped and with_limit.convergence.gap > 1e-4
+
+
+def test_reduced_features_have_the_kernel():
+    kernel = J @ J.T
+    for tolerance in (1e-2, 1e-8):
+        points = linear_machines.reduced(kernel, tolerance)
+        assert np.abs(points.features @ points.features.T - kernel).max() <= tolerance * (1 + 1e-6)
+        weights = RNG.standard_normal(len(points.pivots))
+        at_points = kernel[:, points.pivots] @ points.coefficients(weights)
+        assert at_points == pytest.approx(points.features @ weights, abs=1e-4 + tolerance**0.5 * 20)
+    assert len(linear_machines.reduced(kernel, 1e-2).pivots) < len(points.pivots) <= 80
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e3])
+def test_descent_on_reduced_features_is_linear_svc_on_gradients(C):
+    """Along the passes the objective falls as scikit-learn's does, and both end at Newton's minimum."""
+    kernel = J @ J.T
+    points, limits = linear_machines.reduced(kernel, 1e-10), [1, 3, 10, 30, 100_000]
+    ours = linear_machines.coordinate_descent(points, LABELS, C, np.random.default_rng(0), passes=limits)
+    rng = np.random.default_rng(1)
+    minimum = machines.squared_hinge(kernel, LABELS, C)
+    for machine, limit in zip(ours[:-1], limits[:-1], strict=True):
+        theirs = [linear_machines.squared_hinge(J, LABELS, C, rng, max_iter=limit) for _ in range(8)]
+        excess = [reference.convergence.objective / minimum.convergence.objective - 1 for reference in theirs]
+        found = machine.convergence.objective / minimum.convergence.objective - 1
+        assert min(excess) / 4 - 1e-5 <= found <= 4 * max(excess) + 1e-5, limit
+        assert machine.convergence.gap >= found / (1 + found) - 1e-9
+    across = kernel[:, points.pivots]
+    assert not ours[-1].convergence.stopped
+    assert ours[-1].values(across) == pytest.approx(minimum.values(kernel), abs=0.05)
+    assert np.abs(ours[0].values(across) - minimum.values(kernel)).max() > 0.1

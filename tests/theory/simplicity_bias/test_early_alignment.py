@@ -1,0 +1,102 @@
+"""Laws of early alignment and of the phases after it; every law has a twin that a wrong law must fail."""
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from experiments.simplicity_bias import early_alignment
+from experiments.simplicity_bias.phases import cells as phases
+from shallow import nets
+from shallow.data import teachers
+from shallow.stats import stream
+from shallow.train import flow
+
+LORENTZ = np.diag([1.0, 1.0, 1.0, -1.0])
+
+
+def generator(D):
+    """The matrix of the linear dynamics of (w, a)."""
+    K = np.zeros((4, 4))
+    K[:3, 3] = K[3, :3] = D
+    return K
+
+
+def moved(seed=0, neurons=5):
+    """States of neurons with one pattern before and after four changing vectors D, and the whole matrix."""
+    rng = stream("boost", seed)
+    Z = rng.standard_normal((neurons, 4))
+    B = np.eye(4)
+    for _ in range(4):
+        B = expm(generator(rng.standard_normal(3)) * rng.uniform(0, 1)) @ B
+    return Z, Z @ B.T, B
+
+
+def test_products_of_neurons_with_one_pattern_are_conserved():
+    before, after, B = moved()
+    np.testing.assert_allclose(before @ LORENTZ @ before.T, after @ LORENTZ @ after.T, atol=1e-9)
+    np.testing.assert_allclose(B.T @ LORENTZ @ B, LORENTZ, atol=1e-9)
+    assert np.abs(before @ before.T - after @ after.T).max() > 1  # the twin: the Euclidean products are not
+
+
+@pytest.mark.parametrize(("rate", "holds"), [(1.0, True), (2.0, False)])
+def test_the_ratio_of_the_weights_follows_tanh(rate, holds):
+    D, start, time = np.array([0.3, -0.2, 0.5]), np.array([0.05, 0.1, -0.02]), 2.0
+    size = np.linalg.norm(D)
+    z = expm(generator(D) * time) @ np.append(start, 1.0)
+    law = np.tanh(rate * size * time + np.arctanh(start @ D / size))
+    assert (abs(z[:3] @ D / size / z[3] - law) < 1e-12) == holds
+
+
+@pytest.mark.parametrize(("factor", "holds"), [(1.0, True), (0.0, False)])
+def test_pairs_of_neurons_align_by_equation_30(factor, holds):
+    """d<u_i, u_j>/dt = <D, u_i + u_j> (1 - <u_i, u_j>); the twin leaves the last factor out."""
+    rng = stream("pairs")
+    D, states, h = rng.standard_normal(3), rng.standard_normal((2, 4)) + [0, 0, 0, 3], 1e-6
+    ratios = [(lambda Z: Z[:, :3] / Z[:, 3:])(states @ expm(generator(D) * t).T) for t in (-h, 0.0, h)]
+    slope = (ratios[2][0] @ ratios[2][1] - ratios[0][0] @ ratios[0][1]) / (2 * h)
+    u, v = ratios[1]
+    assert (abs(slope - D @ (u + v) * (1 - factor * (u @ v))) < 1e-8) == holds
+
+
+def test_neurons_enter_their_cones_in_a_time_proportional_to_the_scale():
+    entered = [
+        float(early_alignment.under_margin(0, 3000, scale=scale, whiten=True, first=scale / 100).entered)
+        for scale in (1e-2, 1e-3, 1e-4)
+    ]
+    np.testing.assert_allclose(np.diff(np.log(entered)), -np.log(10), atol=0.1)
+
+
+def test_slow_growth_takes_ln_of_the_scale_and_fast_growth_does_not():
+    runs = [phases.growth(1, 2000, scale=scale, whiten=False) for scale in (1e-2, 1e-4)]
+    slope = (runs[1].slow - runs[0].slow) * runs[0].norm / np.log(100)
+    np.testing.assert_allclose(slope, 1, atol=0.05)
+    np.testing.assert_allclose(runs[1].fast - runs[1].slow, runs[0].fast - runs[0].slow, rtol=0.1)
+    assert runs[1].inside.all() and (runs[1].aggregate < 1e-10).all() and (runs[1].pairs < 1e-10).all()
+
+
+def test_certified_samples_keep_their_cones_and_converge():
+    kept = 0
+    for seed in range(4):
+        found = phases.certificate(seed, 2000, whiten=True)
+        if found.deviation < found.margin and found.room > 0:
+            kept += 1
+            assert phases.growth(seed, 2000, scale=1e-3, whiten=True).inside.all()
+    assert kept >= 2
+    assert phases.certificate(0, 60, whiten=True).room < 0  # the twin: far too few points
+
+
+def test_the_inequality_holds_in_the_cone_and_fails_outside():
+    found = phases.gradient_domination(2, 100, whiten=True, points=100)
+    assert (found.near >= 1 - 1e-9).all() and (found.path >= 1 - 1e-9).all() and (found.outside == 1).all()
+
+
+def test_one_step_by_the_matrix_of_the_pattern():
+    """A single neuron: z -> T z with eigenvalues 1 + eta |D|, 1 - eta |D| and 1."""
+    rng = stream("one step")
+    x, y = teachers.gaussian(rng, teachers.first_axis(3), 20)
+    network = nets.small(rng, 1, 3, 1e-3)
+    after = flow.train(x, y, network, step=0.1, steps=1).network
+    D = ((x @ network.W[0] > 0) * (y - network.forward(x))) @ x / 20
+    T = np.eye(4) + 0.1 * generator(D)
+    np.testing.assert_allclose(np.append(after.W[0], after.v[0]), T @ np.append(network.W[0], network.v[0]), rtol=1e-12)
+    np.testing.assert_allclose(np.linalg.eigvalsh(T), 1 + 0.1 * np.linalg.norm(D) * np.array([-1, 0, 0, 1]), atol=1e-14)

@@ -1,0 +1,132 @@
+"""Ensembles: measures from Gram matrices against the functions themselves, resampling, and ratios."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from planted.records import table
+
+from experiments.cyclic_labels.variance import ensembles, heatmaps, initialisation
+from shallow.book import sweep
+
+SMALL = dict(width=16, step=0.01, models=4, epochs=40, every=20)
+
+
+@pytest.fixture
+def f():
+    """Functions of four models at three epochs on a grid of 50 points."""
+    rng = np.random.default_rng(3)
+    return rng.normal(1.0, 2.0, (3, 4, 50)) * rng.uniform(0.5, 3.0, (3, 4, 1))
+
+
+def gram(f):
+    return f @ f.swapaxes(-1, -2) / f.shape[-1]
+
+
+def test_measures_from_the_gram_matrix_are_those_of_the_functions(f):
+    assert np.array_equal(heatmaps.unpack(heatmaps.pack(gram(f))), gram(f))
+    assert np.allclose(ensembles.variance(gram(f)), f.var(axis=1).mean(axis=-1))
+    assert np.allclose(ensembles.relative_variance(gram(f)), f.var(axis=1).mean(-1) / (f**2).mean((1, 2)))
+    assert np.allclose(ensembles.amplitudes(gram(f)), np.sqrt((f**2).mean(axis=-1)))
+    assert ensembles.relative_variance(np.zeros((4, 4))) == 0
+    a = np.sqrt((f**2).mean(axis=-1, keepdims=True))
+    rescaled = f / a * a.mean(axis=1, keepdims=True)
+    assert np.allclose(ensembles.variance_at_equal_amplitude(gram(f)), rescaled.var(axis=1).mean(axis=-1))
+
+
+def test_robust_variance_by_loops(f):
+    distances = [(f[0, s] - np.median(f[0], axis=0)) ** 2 for s in range(4)]
+    assert np.isclose(ensembles.robust_variance(f[0]), np.mean(np.median(distances, axis=0)))
+    outlier = f[0].copy()
+    outlier[0] *= 1e6
+    assert ensembles.robust_variance(outlier) < 1e3 < ensembles.variance(gram(outlier))
+
+
+def test_ensemble_reduces_the_functions_it_trains():
+    trained, full = (make(30, **SMALL) for make in (ensembles.functions, ensembles.ensemble))
+    f = trained.f.values
+    assert np.allclose(full.gram, gram(f)) and np.allclose(full.sign_gram, gram(np.sign(f)))
+    assert np.array_equal(full.train_loss, trained.train_loss)
+
+
+def test_a_fixed_sample_leaves_only_the_initialisation_to_vary():
+    same = ensembles.functions(30, data_seeds=(0, 0, 0, 0), start_seeds=(0, 1, 2, 0), **SMALL).f.values
+    assert np.array_equal(same[:, 0], same[:, 3]) and not np.allclose(same[:, 0], same[:, 1])
+
+
+def test_resampling_models_is_resampling_functions(f):
+    rows = np.array([2, 2, 0, 1])
+    weight = np.bincount(rows, minlength=4)[None, None] / 4
+    variance, square = heatmaps.weighted(gram(f[:1]), weight)
+    drawn = f[0, rows]
+    assert np.isclose(variance[0, 0], drawn.var(axis=0).mean()) and np.isclose(square[0, 0], (drawn**2).mean())
+
+
+def test_bootstrap_shrinks_the_variance_by_one_model_in_all(f):
+    weight = heatmaps.weights(3, 4, name="test", resamples=20_000)
+    assert np.allclose(weight.sum(axis=-1), 1)
+    mean = heatmaps.weighted(gram(f), weight)[0].mean(axis=0)
+    assert np.allclose(mean, ensembles.variance(gram(f)) * 3 / 4, rtol=0.02)
+
+
+def planted(scale, models=10, sizes=40):
+    """A heatmap of random functions whose amplitude is scale(n, epoch)."""
+    rng, n, epoch = np.random.default_rng(5), np.arange(10, 10 + sizes), np.arange(0, 2001, 100)
+    f = scale(n[:, None], epoch[None, :])[..., None, None] * rng.standard_normal((sizes, len(epoch), models, 30))
+    axes, pairs = {"base": [0], "n": n}, heatmaps.pack(gram(f))[:, -1]
+    errors = table(axes | {"model": range(models)}, final_error=0.1 + 0.1 * rng.random((1, sizes, models)))
+    grams = table(axes | {"pair": range(pairs.shape[-1])}, gram=pairs)
+    return errors.merge(grams).merge(table(axes | {"epoch": epoch}, variance=ensembles.variance(gram(f))))
+
+
+def test_ratios_of_variances():
+    base = planted(lambda n, t: 1.0 + 0 * n * t).isel(base=0)
+    double = base.assign(gram=4 * base.gram)
+    paired = heatmaps.ratio(double, base, name="test", paired=True)
+    assert np.allclose([paired.low, paired.estimate, paired.high], 4)
+    loose = heatmaps.ratio(double, base, name="test", paired=False)
+    assert loose.low < 3.9 and loose.high > 4.1 and np.isclose(loose.estimate, 4)
+    same = heatmaps.ratio(double, base, name="test", paired=True, of="error")
+    assert np.allclose([same.low, same.estimate, same.high], 1)
+
+
+def test_partial_correlation_removes_what_is_given():
+    rng = np.random.default_rng(0)
+    given = rng.standard_normal(4000)
+    a, b = given + rng.standard_normal(4000), given + rng.standard_normal(4000)
+    r = np.corrcoef([a, b, given])
+    assert r[0, 1] > 0.4 and abs(heatmaps._partial(r, 0, 1, [2])) < 0.05
+    assert np.isclose(heatmaps._partial(r, 0, 1, []), r[0, 1])
+
+
+def test_summary_and_models_of_a_sweep_agree_with_the_cells():
+    full = sweep.grid(ensembles.ensemble, {"n": [10, 30]}, jobs=1, **SMALL)
+    rows, column = heatmaps.summary(full), heatmaps.heatmap(30, **SMALL)
+    for key in set(column) - {"robust_band"}:
+        assert np.allclose(rows[key].sel(n=30), column[key], equal_nan=True), key
+    low, high = column.robust_band.values
+    assert 0 <= low < high
+    kept = heatmaps.models(30, **SMALL)
+    assert np.allclose(heatmaps.unpack(kept.gram.values), full.gram.sel(n=30))
+
+
+def test_splits_of_one_network_have_no_preferred_half():
+    sizes = {"network": list(initialisation.NETWORKS), "n": [10, 30]}
+    options = dict(models=6, epochs=40, every=20)
+    found = sweep.grid(initialisation.compared, sizes, jobs=1, **options).sel(network="plain")
+    null = initialisation.split_null(found, name="test", splits=4000)
+    for draws in null.values():
+        assert abs(draws.mean()) < 4 * draws.std() / np.sqrt(len(draws))
+
+
+def test_link_between_variance_and_loss_is_seen_where_it_was_planted():
+    rng, n, epoch = np.random.default_rng(7), np.arange(10, 22), np.arange(0, 5001, 500)
+    scale = rng.uniform(0.5, 3.0, (len(n), len(epoch), 1, 1))
+    f = scale * rng.standard_normal((len(n), len(epoch), 8, 200))
+    cells, single = ("n", "epoch", "pair"), ("n", "epoch", "model")
+    noise = rng.random((len(n), len(epoch), 8))
+    planted = {"gram": (cells, heatmaps.pack(gram(f))), "train_loss": (single, scale[..., 0] * (1 + 0.1 * noise))}
+    record = xr.Dataset(planted | {"test_loss": (single, noise)}, {"n": n, "epoch": epoch})
+    found = heatmaps.linked(record, name="test", resamples=200)
+    for given in ("", "n", "epoch", "n, epoch"):
+        assert found["train_loss", given].above(0.8), given
+        assert found["test_loss", given].contains(0), given

@@ -1,0 +1,160 @@
+"""The rules on mean squares, on the constant and its rivals, and what is measured of the twins, on planted data."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from planted.records import by, cases, decided, over_seeds, planted, table
+
+from experiments.localization.bumps import rules
+from shallow.stats import Interval
+
+BALANCE = "localization/balance"
+WAVES = np.cos(2 * np.pi * np.outer([1, 8], np.arange(40)) / 40)
+
+
+@pytest.mark.parametrize(
+    ("apart", "scatter", "beyond", "parts"),
+    [
+        (0.0, 0.001, -1e-9, "reproduced reproduced"),
+        (0.1, 0.001, -1e-9, "contradicted reproduced"),
+        (0.0, 0.05, -1e-9, "undecided reproduced"),
+        (0.0, 0.001, 1e-3, "reproduced contradicted"),
+    ],
+)
+def test_mean_squares_and_the_leading_eigenvector(apart, scatter, beyond, parts):
+    missed = over_seeds([[apart, 0.0]], "gain", "filter", scatter=scatter)
+    assert decided(rules.lo_44(missed, xr.DataArray([-1e-9, beyond]))) == parts
+
+
+@pytest.mark.parametrize(
+    ("changed", "other", "behind", "parts"),
+    [
+        (0, 20, 0.25, "reproduced reproduced"),
+        (0, 11, 0.25, "partly reproduced"),
+        (7, 20, 0.25, "contradicted reproduced"),
+        (0, 20, 0.0, "reproduced contradicted"),
+        (0, 20, 0.02, "reproduced undecided"),
+    ],
+)
+def test_norms_and_the_difference(changed, other, behind, parts):
+    axes = {"lengths": ["(2, 1)", "(1, 2)"], "objective": range(2)}
+    modes = table(axes, mode=[[0, 0], [other, 20]], value=[[0.6, 0.6], [0.7, 0.97]])
+    assert decided(rules.lo_45(changed, modes, over_seeds([0.25, behind], "case", case=["one", "two"]))) == parts
+
+
+@cases({"reproduced": [[0, 0, 0]], "partly": [[0, 11, 12], [3, 0, 12]], "contradicted": [[3, 11, 12]]})
+def test_the_leading_mode(change, outcome):
+    assert rules.lo_46(by(case=dict(zip("abc", change))).expand_dims("gain")).verdict == outcome
+
+
+@pytest.mark.parametrize(
+    ("shares", "verdict"),
+    [
+        ((0.94, 0.42), "partly"),
+        ((0.5, 0.4), "reproduced"),
+        ((0.9, 0.9), "contradicted"),
+        ((0.7, 0.7), "undecided"),
+    ],
+)
+def test_the_inconsistency(shares, verdict):
+    """Fields with so much of their energy in one cycle, the rest in eight; and positive ones, which do not count."""
+    share = over_seeds(shares, "gain", scatter=0.01).values[..., None]
+    W = np.tile(WAVES[0], (2, 3, 40, 1))
+    W[:, :, 0] = share**0.5 * WAVES[0] + (1 - share) ** 0.5 * WAVES[1]
+    runs = planted(BALANCE, {"seed": range(3)}, W=W[:, :, None], b=np.where(np.arange(40), 1.0, -1.0))
+    found = rules.lo_48(runs)
+    assert found.verdict == verdict
+    assert [one.estimate for one in found.numbers.values()] == pytest.approx(shares)
+
+
+def test_low_shares_are_those_of_negative_biases():
+    W = np.stack([np.repeat(WAVES[order], 20, 0) for order in ([0, 1], [1, 0])])
+    runs = planted(BALANCE, {"seed": [0, 1]}, W=W[:, None], b=np.where(np.arange(40) < 20, -1.0, 1.0)).isel(step=-1)
+    np.testing.assert_allclose(rules.low_shares(runs).values, [[1.0, 0.0]] * 2, atol=1e-9)
+
+
+def rings(bump, carrier=0.0, cosine=-0.002, fine=None, error=0.0005):
+    """Leads over the constant by gain on both rings; the chosen widths."""
+    for record, lead in zip(rules.RINGS.values(), (bump, bump if fine is None else fine)):
+        lead = np.broadcast_to(lead, 5)
+        leads = np.stack([lead, lead + carrier, np.full(5, cosine), np.full(5, carrier)], axis=-1)
+        yield planted(record, lead=leads[:, None], lead_error=error, best=4).isel(n=0)
+
+
+RISING = (-0.002, -0.001, 0.014, 0.042, 0.055)
+
+
+@cases(
+    {
+        "answered": [{"bump": RISING}, {"bump": 0}, {"bump": 0.05}, {"bump": 0, "cosine": 0.05}],
+        "undecided": [{"bump": RISING, "error": 0.01}, {"bump": RISING, "fine": 0}],
+    }
+)
+def test_how_well_the_constant_does(change, outcome):
+    found, best = rules.lo_49(*rings(**change)), max(np.max(change["bump"]), change.get("cosine", -0.002))
+    assert found.verdict == outcome
+    assert found.numbers["lead over the constant, n = 40, g = 100"].estimate == pytest.approx(best)
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict", "start"),
+    [
+        ({"bump": RISING}, "answered", 1),
+        ({"bump": RISING, "carrier": 0.02}, "answered", 1),
+        ({"bump": 0}, "answered", np.nan),
+        ({"bump": -0.1}, "answered", np.nan),
+        ({"bump": RISING, "error": 0.01}, "undecided", 3),
+    ],
+)
+def test_whether_bumps_are_better(change, verdict, start):
+    found = rules.lo_50(*rings(**change))
+    assert found.verdict == verdict
+    assert found.numbers["better from"] == pytest.approx(start, nan_ok=True)
+    assert (found.numbers["Gabor over bump, at most"] > 0.015) == ("carrier" in change)
+
+
+@cases(
+    {
+        "better": [(0.01, 0.006, 0.014)],
+        "equal": [(0, -0.004, 0.004)],
+        "worse": [(-0.01, -0.02, -0.006)],
+        "undecided": [(0.005, 0.001, 0.009)],
+    }
+)
+def test_words_for_a_lead(change, outcome):
+    assert rules.compared(Interval(*change), 0.005) == outcome
+
+
+def test_leads_of_the_twins():
+    axes = {"tails": ["light", "heavy"], "gain": [3.0], "seed": [0, 1], "width": [0.0, 1.0, 2.0]}
+    lead = np.array([[0, 0.04, 0.04], [0, -0.05, -0.05]])[:, None, None]
+    found = rules.twin_leads(table(axes, lead=lead, lead_error=0.001, law=[0.6, 0.57, 0.58]), 3.0)
+    assert found["light"][0].above(0) and found["heavy"][0].below(0)
+    assert [round(one.estimate, 3) for one in found["Gaussian"]] == [-0.03, -0.02]
+
+
+def test_localisation_is_the_median_of_one_sign():
+    W = np.stack([np.eye(40)[0], np.eye(40)[0], np.ones(40)] * 2).reshape(2, 3, 40)
+    b = np.array([[-1.0, -1.0, 1.0]] * 2)
+    np.testing.assert_allclose(rules.localisation(W, b), 1.0)
+    np.testing.assert_allclose(rules.localisation(W, b, 1), 1 / 40)
+
+
+def test_training_by_tails_and_on_the_torus():
+    W = np.zeros((4, 4, 4))
+    W[:2, 0, 0], W[2:, 1::2], W[2:, ::2] = 1.0, 1.0, -1.0
+    networks = table({"gain": [3.0], "seed": [0, 1], "neuron": range(4)}, b=[-1.0, -1.0, 1.0, 1.0])
+    found = rules.on_torus(networks.assign(W=((*networks.b.dims, "row", "column"), np.tile(W, (1, 2, 1, 1, 1)))))
+    assert found.share.values.tolist() == [[0.5, 0.5]]
+    np.testing.assert_allclose(found.ipr.sel(gain=3.0, seed=0).values, [1.0, 1 / 16])
+    np.testing.assert_allclose(found.frequency.sel(gain=3.0, seed=0, sign=1), 2.0)
+    ring = networks.assign(W=((*networks.b.dims, "pixel"), np.tile(W.reshape(4, 16), (1, 2, 1, 1))))
+    tails = xr.concat([ring, ring.assign(W=ring.W * 0 + 1)], xr.DataArray(["light", "heavy"], dims="tails"))
+    by_tails = rules.tails_of_training(tails, ring)
+    assert [by_tails[name][1][0].estimate for name in ("light", "Gaussian", "heavy")] == [1.0, 1.0, 1 / 16]
+
+
+def test_rows_of_tables():
+    rows = rules.lead_rows(dict(zip((40, 400), rings(RISING))), 0.005)
+    assert len(rows) == 10
+    assert rows[2] == ["40", "1", "1.6", "0.014 [0.013, 0.015]", "better", "0.0000 [-0.0006, 0.0006]", "equal"]

@@ -1,0 +1,183 @@
+"""The rules on the processes that the network tells apart, on planted data."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from planted.records import cases, decided, over_seeds
+
+from experiments.localization.data import cells as processes
+from experiments.localization.data import rules
+from shallow.data.nlgp import Process
+
+SIGNS = np.array([-1.0, 1.0, 0.0, 0.5, -0.5])  # five draws around a value
+XI = np.array([5.0, 10.0, 20.0, 40.0])
+
+
+def around(values, scatter, *dims, **labels):
+    """A table with draws along a last axis "seed", their means the values."""
+    return over_seeds(values, *dims, around=SIGNS, scatter=scatter, **labels)
+
+
+def pairs(error=0.0, scatter=1e-3, least=-1e-9, slope=0.0):
+    """Covariances of a process of variance 1 with a planted error in the sample."""
+    lags, gains = np.arange(21), [0.01, 1.0, 3.0, 100.0]
+    formula = np.stack([Process(40, 2.0, gain).covariance[:21] for gain in gains])[None]
+    columns = {
+        "sample": around(formula + error * (lags > 0), scatter, "xi", "gain", "lag"),
+        "formula": (("xi", "gain", "lag"), formula + slope),
+        "latent": (("xi", "lag"), np.exp(-((lags[None] / 2.0) ** 2))),
+        "least": (("xi", "gain"), np.full((1, 4), least)),
+    }
+    return xr.Dataset(columns, {"xi": [2.0], "gain": gains, "lag": lags})
+
+
+@cases(
+    {
+        "answered": [{}],
+        "contradicted": [{"error": 0.05}, {"least": -1e-3}],  # another covariance, and none at all
+        "undecided": [{"error": 0.01}, {"scatter": 0.05}],
+    }
+)
+def test_definition_and_its_covariance(change, outcome):
+    assert rules.lo_01(pairs(**change)).verdict == outcome
+
+
+def lags(power=1.0, scatter=0.002, off=0.0):
+    """Half-value lags over xi where they grow like a power of xi; samples off by a part."""
+    formula = 0.8 * np.stack([XI ** (power - 1)] * 2)
+    columns = {"sample": around(formula * (1 + off), scatter, "gain", "xi"), "formula": (("gain", "xi"), formula)}
+    return xr.Dataset(columns, {"gain": [0.01, 3.0], "xi": XI})
+
+
+def spectrum(power):
+    """Of draws (seed, k)."""
+    return xr.Dataset({"power": (("xi", "gain", "seed", "k"), power[None, None])})
+
+
+def falling(peak=0.0, scatter=0.01):
+    """A spectrum that falls, with a line at frequency 10."""
+    k = np.arange(60)
+    return spectrum((np.exp(-((k / 15) ** 2)) + peak * (k == 10)) * (1 + scatter * SIGNS[:, None] * np.cos(k)))
+
+
+@cases(
+    {
+        "reproduced reproduced": [({}, {})],
+        "contradicted reproduced": [({"power": 0.5}, {}), ({"off": 0.1}, {})],
+        "undecided reproduced": [({"scatter": 0.1}, {})],
+        "reproduced contradicted": [({}, {"peak": 5.0})],
+        "reproduced undecided": [({}, {"scatter": 0.5})],
+    }
+)
+def test_length_scale_and_no_line(change, outcome):
+    assert decided(rules.lo_02(lags(**change[0]), falling(**change[1]))) == outcome
+
+
+def test_a_wave_has_a_line():
+    x = np.cos(2 * np.pi * (10 * np.arange(400) / 400 + np.random.default_rng(0).random((500, 1))))
+    power = (np.abs(np.fft.rfft(x, axis=1)) ** 2).reshape(5, 100, -1).mean(axis=1)
+    assert rules.lo_02(lags(), spectrum(power)).parts["b"] == "contradicted"
+
+
+def crossing_counts(power=-1.0, scatter=0.002, changed=0, drift=0.0):
+    """Counts that fall like a power of xi, and change with the gain by a part."""
+    apart = np.outer([9.0, 18.0], 1 + drift * np.arange(4))[..., None]
+    columns = {
+        "count": around(36 * (XI / 5) ** power, scatter * 9, "xi"),
+        "expected": ("xi", 36 * (5 / XI)),
+        "apart": (("length", "gain", "seed"), apart * (1 + scatter * np.outer([1, -1, 1, -1], SIGNS))),
+        "changed": changed,
+    }
+    return xr.Dataset(columns, {"xi": XI, "length": [20.0, 10.0], "gain": [0.01, 1.0, 3.0, 100.0]})
+
+
+@cases(
+    {
+        "reproduced reproduced reproduced": [({}, {})],
+        "contradicted reproduced reproduced": [({"power": -0.5}, {})],
+        "reproduced contradicted reproduced": [({"changed": 1}, {}), ({"drift": 0.1}, {})],
+        "reproduced reproduced contradicted": [({}, {"error": 0.05})],
+        "undecided undecided reproduced": [({"scatter": 0.03}, {})],
+    }
+)
+def test_crossings_and_correlations(change, outcome):
+    assert decided(rules.lo_03(crossing_counts(**change[0]), pairs(**change[1]))) == outcome
+
+
+@pytest.mark.parametrize(
+    ("ratio", "near", "scatter", "verdict"),
+    [
+        (2.0, [0.1, 0.5, 0.9], 0.001, "reproduced"),
+        (1.5, [0.1, 0.5, 0.9], 0.001, "contradicted"),
+        (2.0, [0.9, 0.5, 0.1], 0.001, "contradicted"),  # towards the middle
+        (1.81, [0.1, 0.5, 0.9], 0.05, "undecided"),
+    ],
+)
+def test_figure_1(ratio, near, scatter, verdict):
+    count = np.array([[9.0], [9.0 * ratio]]) * (1 + scatter * np.outer([1, -1], SIGNS))
+    columns = {"count": (("xi", "seed"), count), "near": around([near, near], scatter, "xi", "gain")}
+    draws = xr.Dataset(columns, {"xi": [20.0, 10.0], "gain": [0.01, 3.0, 100.0]})
+    assert rules.lo_04(draws).verdict == verdict
+
+
+def one_place(kurtosis=(0.0, -0.1, -0.5, -1.2, -1.4, -1.8, -1.95, -2.0), distance=None, histogram=0.004, part=0.0):
+    """Measures of one place by gain."""
+    gains = list(processes.MARGINAL_GAINS)
+    distance = 0.002 + 0.04 * np.arange(8) if distance is None else distance
+    nonlinear = np.array([processes.nonlinear_part(gain) for gain in gains]) + part
+    values = np.stack([kurtosis, np.full(8, 1e-5), distance, np.full(8, histogram), nonlinear], 1)
+    return around(values, 1e-4, "gain", "measure", gain=gains, measure=list(processes.MEASURES))
+
+
+def limit(first=0.004, steps=0.01):
+    """Distances from normal laws that begin at a value and rise by steps."""
+    labels = {"gain": list(processes.LIMIT_GAINS), "of": ["one place", "projection"]}
+    distance = np.stack([first + steps * np.arange(5)] * 2, 1)
+    return xr.Dataset({"distance": around(distance, 1e-4, *labels, **labels), "raw": 1e-4})
+
+
+HEAVY = (0.0, 0.1, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+
+
+@cases(
+    {
+        "reproduced reproduced": [({}, {}), ({}, {"kurtosis": HEAVY})],  # away from normal in either direction
+        "contradicted reproduced": [({"first": 0.05}, {}), ({"steps": -0.02, "first": 0.009}, {})],
+        "undecided reproduced": [({"first": 0.01}, {})],
+        "reproduced undecided": [({}, {"distance": np.full(8, 0.1)})],
+        "reproduced contradicted": [({}, {"distance": 0.4 - 0.04 * np.arange(8)})],
+    }
+)
+def test_gaussian_limit_and_steady_departure(change, outcome):
+    assert decided(rules.lo_05(limit(**change[0]), one_place(**change[1]))) == outcome
+
+
+@cases(
+    {
+        "contradicted answered": [{}],
+        "reproduced answered": [{"kurtosis": HEAVY}],
+        "undecided answered": [{"kurtosis": np.zeros(8)}],
+        "partly answered": [{"kurtosis": (0, 0, -1, -1, 1, 1, 1, 1)}],
+        "contradicted contradicted": [{"histogram": 0.05}, {"part": 0.05}],  # another density
+        "contradicted undecided": [{"histogram": 0.01}],
+    }
+)
+def test_tails_and_a_measure(change, outcome):
+    assert decided(rules.lo_06(one_place(**change))) == outcome
+
+
+@cases({"reproduced": [(1.0, 0.02)], "contradicted": [(3.0, 0.02)], "undecided": [(1.1, 0.02), (1.0, 0.2)]})
+def test_seam(change, outcome):
+    ratio, scatter = change
+    seams = {"ratio": around([1.0, ratio], scatter, "case"), "cut": around(3, 0.01)}
+    assert rules.lo_07(xr.Dataset(seams)).verdict == outcome
+
+
+def test_measures_of_samples():
+    assert processes.half_lag([1.0, 0.75, 0.25]) == 1.5
+    assert processes.seam(np.array([[0.0, 1.0, 2.0, 3.0]])) == pytest.approx(9)
+    assert processes.covariance(np.array([[1.0, -1.0, 1.0, -1.0]])) == pytest.approx([1, -1, 1, -1])
+    grid = Process(40, 2.0, 1.0).observed(np.sort(np.random.default_rng(0).standard_normal(50_000)))
+    assert processes.from_density(grid, Process(40, 2.0, 1.0)) < 0.012 < 0.05
+    assert processes.from_density(grid, Process(40, 2.0, 0.5)) > 0.05
+    assert processes.from_normal(grid) == pytest.approx(processes.exact_distance(1.0), abs=0.01)

@@ -1,0 +1,244 @@
+"""The rules on the note's probabilities (6) to (14), on planted data."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from planted.records import cases, decided, over_seeds, planted, table
+
+from experiments.localization.objectives import cells as objectives
+from experiments.localization.objectives import rules
+
+
+@pytest.mark.parametrize("values", [(0.7, 0.93), (0.97, 0.99)])
+def test_near_one_is_an_ideal(values, monkeypatch):
+    monkeypatch.setattr(objectives, "learned", lambda runs: runs)
+    found = rules.lo_27(over_seeds(values, "gain", gain=[0.01, 3.0]).expand_dims(step=[0]))
+    assert found.verdict == "answered"
+    assert (found.numbers["mean, 0.01"], found.numbers["mean, 3"]) == pytest.approx(values)
+
+
+def on_average(average, point, gap=0.0, error=0.001):
+    """Records of a constant, a bump and a matched pair; values of (6) and (9) by gain, and the lead of the pair."""
+    names = ["constant", "bump 2.4", "cosine 2", "bump as cosine 2"]
+    values = np.column_stack([average, [0.5, 0.5], 0.5 + np.broadcast_to(gap, 2)])[:, None]
+    points, leads = np.column_stack([point, np.zeros((2, 2))])[:, None], values[..., :, None] - values[..., None, :]
+    sel = {"filter": names, "rival": names}
+    return planted(rules.ON_AVERAGE, sel, average=values, point=points, lead=leads, lead_error=error)
+
+
+FLAT, TURNED = [[0.7, 0.6], [0.7, 0.6]], [[0.7, 0.6], [0.6, 0.7]]
+
+
+@pytest.mark.parametrize(
+    ("gap", "error", "verdict"),
+    [
+        (0.0, 0.001, "reproduced"),
+        (0.2, 0.001, "contradicted"),
+        (-0.2, 0.001, "contradicted"),
+        ((0.2, 0.0), 0.001, "partly"),
+        (0.03, 0.001, "partly"),
+        (0.05, 0.01, "undecided"),
+    ],
+)
+def test_equal_ratio_and_equal_probability(gap, error, verdict):
+    assert rules.lo_28(on_average(FLAT, FLAT, gap, error)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("average", "wave", "verdict"),
+    [
+        (TURNED, 0.6, "reproduced"),
+        ([[0.6, 0.7], [0.6, 0.7]], 0.6, "contradicted"),
+        (TURNED, 0.66, "contradicted"),
+        ([[0.70, 0.71], [0.6, 0.7]], 0.6, "partly"),
+    ],
+)
+def test_the_best_filter_of_both_problems(average, wave, verdict):
+    assert rules.lo_29(on_average(average, TURNED), (0.6, wave)).verdict == verdict
+
+
+def test_rivals_are_chosen_by_the_other_seeds():
+    runs = on_average([[0.6, 0.7], [0.6, 0.7]], FLAT)
+    runs["average"][0, 0, 0] = 0.75  # one lucky draw of the constant
+    runs["lead"][0, 0] = runs.average[0, 0].values[:, None] - runs.average[0, 0].values[None, :]
+    point, ring, lead = rules.rivals(runs.isel(gain=0))
+    assert (point, ring) == ("constant", "bump 2.4")
+    assert lead.estimate == pytest.approx((-0.05 + 0.1 + 0.1) / 3)
+
+
+def followed(spread=0.065, loss=0.37, scatter=0.001):
+    """Planted bumps, waves and random starts: IPR .28 at the start and `spread` at the end."""
+    spreads, losses = np.full((3, 2, 3, 2), 0.3), 0.37 * (1 + over_seeds(np.zeros((3, 2, 2)), *"abc", scatter=1e-4))
+    spreads[1, 0, :, 0], spreads[1, 0, :, 1] = 0.28, over_seeds(spread, scatter=scatter)
+    losses[1] = loss
+    sel = {"step": [0, 4000]}
+    return planted(
+        "localization/fields/planted_fields", sel, spread=spreads, low=0.8, loss=losses.values.swapaxes(2, 3)
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict", "leaves"),
+    [
+        ({}, "answered", True),
+        ({"spread": 0.25}, "answered", False),
+        ({"loss": 0.45}, "answered", False),
+        ({"spread": 0.099, "scatter": 0.005}, "undecided", None),
+    ],
+)
+def test_what_training_follows(change, verdict, leaves):
+    found = rules.lo_30(followed(**change))
+    assert (found.verdict, found.numbers["leaves the bumps"]) == (verdict, leaves)
+
+
+def passages(differ=0, moved=0.0, squares=True, scatter=0.001):
+    draws = table({"seed": range(3)}, differ=[differ, 0, 0], tied=[0.1, 0.0, 0.0], squares=[squares, True, True])
+    return draws.assign(moved=over_seeds([[moved, 0.0]], "gain", "filter", scatter=scatter))
+
+
+@cases(
+    {
+        "reproduced reproduced reproduced": [{}],
+        "contradicted reproduced reproduced": [{"differ": 5}],
+        "reproduced contradicted reproduced": [{"moved": 0.05}],
+        "reproduced undecided reproduced": [{"scatter": 0.02}],
+        "reproduced reproduced contradicted": [{"squares": False}],
+    }
+)
+def test_the_steps_to_ten(change, outcome):
+    assert decided(rules.lo_31(passages(**change))) == outcome
+
+
+@pytest.mark.parametrize(
+    ("bump", "error", "verdict"),
+    [
+        ([0, 0, 0, 0, 0], 0.001, "reproduced"),
+        ([0, 0, 0.02, 0.04, 0.05], 0.001, "partly"),
+        ([0.02, 0, 0.02, 0.04, 0.05], 0.001, "contradicted"),
+        ([0, 0, 0.01, 0, 0], 0.001, "partly"),
+        ([0.01, 0.01, 0.01, 0.01, 0.01], 0.005, "undecided"),
+    ],
+)
+def test_the_variance_ratio_as_the_aim(bump, error, verdict):
+    """Leads of a bump over the constant by gain; the constant has the largest variance ratio."""
+    columns = {"lead": np.reshape(bump, (5, 1, 1)), "lead_error": error, "ratio": 2.0, "gabor_ratio": 1.5}
+    found = rules.lo_33(planted("localization/bumps/filters_at_a_point", **columns))
+    assert found.verdict == verdict and found.numbers["the constant has the largest variance ratio"]
+
+
+def trained(negative, positive):
+    """Networks that miss these shares of what (9) offers, by gain."""
+    shares = over_seeds(np.transpose([negative, positive]), "gain", "sign", scatter=0.01)
+    left, best = shares.values.swapaxes(1, 2), np.array([0.7, 0.1])
+    columns = {"best": best, "value": best - left * (best - 0.5), "start": best - 0.9 * (best - 0.5)}
+    return planted("localization/bumps/learned_filters", {"gain": [0.01, 3.0]}, **columns)
+
+
+@pytest.mark.parametrize(
+    ("negative", "positive", "parts"),
+    [
+        ((0.05, 0.1), (0.1, 0.1), "reproduced reproduced"),
+        ((0.05, 0.5), (0.1, 0.1), "contradicted reproduced"),
+        ((0.05, 0.25), (0.1, 0.1), "undecided reproduced"),
+        ((0.5, 0.5), (0.5, 0.4), "contradicted contradicted"),
+    ],
+)
+def test_learned_fields_against_the_best(negative, positive, parts):
+    assert decided(rules.lo_34(trained(negative, positive))) == parts
+
+
+def chain(line=0.0, drawn=0.0, integral=0.0, pairs=1_000_000):
+    """Integrals by case; errors of a line, of the draws and of the last line."""
+    law = np.array([0.7, 0.2])
+    found = table({"case": ["a", "b"], "line": [1, 2, 3]}, value=law[:, None] + line * np.outer([1, 0], [0, 1, 0]))
+    wins = ("case", np.round((law + drawn) * pairs).astype(int))
+    return found.assign(wins=wins, pairs=pairs, integral=("ratio", law + integral), closed=("ratio", law))
+
+
+def normal(variance=1.0, distance=0.004, scatter=0.001):
+    firsts = {"variance": [variance, 1.0], "distance": [distance, 0.004]}
+    return xr.Dataset({name: over_seeds(values, "filter", scatter=scatter) for name, values in firsts.items()})
+
+
+@cases(
+    {
+        "reproduced reproduced": [({}, {})],
+        "contradicted reproduced": [({"variance": 1.1}, {}), ({"distance": 0.03}, {})],
+        "undecided reproduced": [({"scatter": 0.02}, {})],
+        "reproduced contradicted": [({}, {"line": 1e-3}), ({}, {"drawn": 0.02})],
+        "reproduced undecided": [({}, {"drawn": 0.005})],
+    }
+)
+def test_the_gaussian_chain(change, outcome):
+    assert decided(rules.lo_38(normal(**change[0]), chain(**change[1]))) == outcome
+
+
+@cases(
+    {
+        "answered": [{}],
+        "contradicted": [{"integral": 1e-6}, {"drawn": 0.02}],
+        "undecided": [{"pairs": 1000}],
+    }
+)
+def test_the_closed_form(change, outcome):
+    assert rules.lo_39(chain(**change)).verdict == outcome
+
+
+def ends(beyond=0.0):
+    """Predicted extremes, and a search that goes beyond the smallest."""
+    axes, found = {"case": ["n = 40"], "end": ["largest", "smallest"]}, [0.6 - 1e-9, 0.021 - beyond]
+    return table(axes, mode=[0, 20], predicted=[0.6, 0.02], found=found)
+
+
+@cases({"answered": [0], "contradicted": [0.002]})
+def test_a_search_stays_within_the_extremes(change, outcome):
+    assert rules.lo_40(ends(beyond=change)).verdict == outcome
+
+
+@cases({"reproduced reproduced reproduced": [0], "reproduced contradicted contradicted": [50]})
+def test_the_polar_form(change, outcome):
+    draws = table({"form": ["(11)", "(12)"], "gain": [3.0], "seed": [0]}, differ=[[[0]], [[change]]])
+    assert decided(rules.lo_41(draws.assign(pairs=10_000))) == outcome
+
+
+@pytest.mark.parametrize(
+    ("compared", "scatter", "verdict"),
+    [
+        ((0, 0), 0.001, "reproduced"),
+        ((0.05, 0.05), 0.001, "contradicted"),
+        ((0, 0.05), 0.001, "partly"),
+        ((0.01, 0), 0.005, "undecided"),
+    ],
+)
+def test_parallel_and_orthogonal_as_a_trade_off(compared, scatter, verdict):
+    labels, values = (
+        {"gain": [0.01, 3.0], "choice": list(objectives.CHOICES)},
+        [[0, one, 0.04, 0.5] for one in compared],
+    )
+    draws = xr.Dataset({"behind": over_seeds(values, *labels, scatter=scatter, **labels)})
+    assert rules.lo_42(draws).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("apart", "gaussian", "beyond", "verdict", "parts"),
+    [
+        (0, 0, 0, "reproduced", "reproduced answered answered"),
+        (0.1, 0, 0, "contradicted", "contradicted answered answered"),
+        (0, 0.1, 0, "reproduced", "reproduced undecided answered"),
+        (0, 0, 0.002, "reproduced", "reproduced answered undecided"),
+    ],
+)
+def test_the_fourier_form(apart, gaussian, beyond, verdict, parts):
+    moduli = over_seeds([[gaussian], [-0.19], [-0.2]], "gain", "pair", gain=[0.01, 3.0, 100.0])
+    draws = table({"gain": moduli.gain.values}, differ=0.0, off=0.0).assign(apart=apart, moduli=moduli)
+    found = rules.lo_43(draws, ends(beyond))
+    assert (found.verdict, decided(found)) == (verdict, parts)
+
+
+def test_rows_of_tables():
+    rows = rules.missed_rows(trained((0.05, 0.25), (0.1, 0.1)))
+    assert [row[:2] for row in rows] == [[sign, gain] for sign in ("negative", "positive") for gain in ("0.01", "3")]
+    assert rows[0][2:] == ["0.520", "0.690", "0.700", "0.05 [0.03, 0.07]"]
+    dips = {"missed": [0.25, 0.14], "loss": [0.39, 0.40]}
+    dips = {name: over_seeds(values, "shape", shape=["whole", "cut"]) for name, values in dips.items()}
+    assert rules.dip_rows(xr.Dataset(dips))[1][-1] == "-0.010 [-0.010, -0.010]"

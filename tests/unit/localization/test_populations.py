@@ -1,0 +1,210 @@
+"""The rules on the two populations and their balance, on planted networks."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from planted.records import cases, decided, over_seeds, planted, table
+
+from experiments.localization import networks
+from experiments.localization.populations import program, rules
+from shallow.book import records
+from shallow.data import nlgp
+
+K, ARRANGED = 40, "localization/populations/arrangements"
+
+
+def fields(seeds=3, plus=17, bump=True, fast=True, n=40, width=2.0, swapped=0):
+    """Networks with bumps or waves and negative biases, and fast waves and positive ones; some signs swapped."""
+    rng, d = np.random.default_rng(0), nlgp.ring_distance(n)
+    positive, plus = np.arange(K) < np.reshape(plus, (-1, 1)), np.broadcast_to(plus, seeds)
+    b = np.where(positive, 4.0, -5.0) + rng.normal(0, 0.05, (seeds, K))
+    slow = np.exp(-((d / (width * n / 40)) ** 2)) if bump else np.cos(2 * np.pi * d / n)
+    waves = [np.cos(2 * np.pi * (15 + k % 3 if fast else 1) * d / n) for k in range(K)]
+    W = [
+        [rng.choice([-1, 1]) * np.roll(waves[k] if k < many else slow, rng.integers(n)) for k in range(K)]
+        for many in plus
+    ]
+    b[:, :swapped] *= -1
+    networks = table({"seed": range(seeds), "neuron": range(K)}, b=b)
+    return networks.assign(W=(("seed", "neuron", "pixel"), W + rng.normal(0, 1e-3, (seeds, K, n))))
+
+
+def both(runs):
+    """The same runs at both gains."""
+    return xr.concat([runs, runs], "gain").assign_coords(gain=[0.01, 3.0])
+
+
+STEPS = (0.01, 9.0)
+
+
+@cases(
+    {
+        "reproduced": [({}, STEPS)],
+        "contradicted": [({"width": 3.5}, STEPS), ({"plus": 0}, STEPS), ({}, STEPS[::-1])],
+    }
+)
+def test_a_finer_ring_changes_nothing(change, outcome):
+    fine, steps = change
+    assert rules.lo_08(both(fields()), both(fields(n=400, **fine)), steps).verdict == outcome
+
+
+@cases({"reproduced": [{}], "contradicted": [{"bump": False}, {"fast": False}, {"plus": 3}]})
+def test_both_kinds_in_one_network(change, outcome):
+    runs = both(fields(**change))
+    assert rules.lo_09(runs, runs.expand_dims(variant=["relu"])).verdict == outcome
+
+
+@cases({"reproduced": [{}], "contradicted": [{"fast": False}, {"swapped": 10}]})
+def test_the_sign_of_the_bias_tells_slow_from_fast(change, outcome):
+    assert rules.lo_10(both(fields(**change))).verdict == outcome
+
+
+@pytest.mark.parametrize(
+    ("plus", "verdict", "excluded"),
+    [
+        ((19, 20, 21), "reproduced", False),
+        ((16, 17, 17), "reproduced", True),
+        ((4, 5, 4), "contradicted", True),
+        ((5, 14, 23), "undecided", False),
+    ],
+)
+def test_equal_sizes(plus, verdict, excluded):
+    outcome = rules.lo_11(both(fields(plus=plus)))
+    assert (outcome.verdict, outcome.numbers["one half excluded, g = 3"]) == (verdict, excluded)
+
+
+@cases(
+    {
+        "reproduced reproduced": [(0.02, 0.02, 0.001)],
+        "contradicted reproduced": [(0.5, 0.02, 0.001)],
+        "reproduced contradicted": [(0.02, 0.5, 0.001), (0.02, 0.02, 0.1)],
+        "undecided reproduced": [(0.1, 0.02, 0.001)],
+    }
+)
+def test_common_biases(change, outcome, monkeypatch):
+    monkeypatch.setattr(rules, "common_biases", lambda runs: runs)
+    names, axes = ("negative", "positive", "moved", "changed"), {"gain": [0.01, 3.0], "seed": range(3)}
+    columns = {name: value * np.array([0.9, 1.0, 1.1]) for name, value in zip(names, (change[0], *change))}
+    assert decided(rules.lo_14(table(axes, **columns))) == outcome
+
+
+def test_what_common_biases_change():
+    run = fields(1).isel(seed=0)
+    found = rules.common(run, 0, 3.0)
+    assert found["negative"] == pytest.approx(0.01, rel=0.5)
+    assert found["moved"] < 0.1
+    same = run.assign(b=("neuron", np.where(np.arange(K) < 17, 4.0, -5.0)))
+    assert rules.common(same, 0, 3.0) == pytest.approx(dict.fromkeys(found, 0), abs=1e-6)
+
+
+def arranged(plus=None, loss=None, accuracy=None, refitted=None, pruned=0.9, scatter=0.001):
+    """Arrangements at both gains over three seeds, as the standard network but for what is given by name."""
+    names = records.load(ARRANGED).network.values.tolist()
+
+    def filled(usual, given, scatter=scatter):
+        row = over_seeds([(given or {}).get(name, usual) for name in names], "network", scatter=scatter, network=names)
+        return row.transpose()
+
+    columns = {"b": np.where(np.arange(K) < filled(17, plus, 0.0).values[:, None, :, None], 4.0, -5.0)}
+    levels = {"loss": (0.4, loss), "accuracy": (0.9, accuracy), "accuracy_refitted": (0.9, refitted)}
+    columns |= {name: filled(*level) for name, level in (levels | {"area": (0.95, refitted)}).items()}
+    parts = {"pruned_accuracy_refitted": pruned, "pruned_area": pruned, "pruned_loss_refitted": 0.45}
+    columns |= {name: over_seeds(value, scatter=scatter) for name, value in parts.items()}
+    return planted(ARRANGED, {"seed": range(3)}, **columns)
+
+
+BEGUN = {name: 40 * share for name, share in (rules.EXTREME | rules.MODERATE).items()}
+
+
+@cases(
+    {
+        "reproduced reproduced reproduced": [(BEGUN, {"begun at -2": 0.44})],
+        "contradicted contradicted contradicted": [({}, {})],
+        "contradicted reproduced undecided": [({"begun 10": 10, "begun 30": 30}, {"begun at -2": 0.416})],
+    }
+)
+def test_is_the_balance_arbitrary(change, outcome):
+    assert decided(rules.lo_15(arranged(*change))) == outcome
+
+
+BAD = {"plus only": 0.6, "minus only": 0.6, "minus only, offset": 0.6}
+
+
+@cases(
+    {
+        "reproduced": [{}],
+        "partly": [{"accuracy": BAD}],
+        "contradicted": [
+            {"accuracy": BAD | {"plus only, offset": 0.6}},
+            {"loss": dict.fromkeys(rules.ALONE.values(), 0.5)},
+        ],
+        "undecided": [{"loss": dict.fromkeys(rules.ALONE.values(), 0.44), "scatter": 0.01}],
+    }
+)
+def test_does_it_take_both(change, outcome):
+    assert rules.lo_16(arranged(**change)).verdict == outcome
+
+
+@cases(
+    {
+        "reproduced reproduced reproduced reproduced": [{}, {"loss": {"begun 30": 0.2}}],  # better than the standard
+        "contradicted reproduced reproduced reproduced": [{"loss": {"clamped 4": 0.5, "clamped 36": 0.5}}],
+        "partly reproduced reproduced reproduced": [{"loss": {"clamped 36": 0.5}}],
+        "reproduced contradicted reproduced reproduced": [{"accuracy": {"begun 10": 0.7}}],
+        "reproduced reproduced contradicted contradicted": [{"accuracy": {"begun 30": 0.7}}],
+        "reproduced reproduced undecided undecided": [{"loss": {"begun 30": 0.42}, "scatter": 0.01}],
+    }
+)
+def test_is_balancing_required(change, outcome):
+    found = rules.lo_17(arranged(**change))
+    assert list(found.parts) == ["clamped", "few positive", "many positive, g = 0.01", "many positive, g = 3"]
+    assert decided(found) == outcome
+
+
+def test_oscillating_neurons_alone():
+    found = rules.lo_18(arranged(refitted={"plus only": 0.6}))
+    assert found.verdict == "answered"
+    assert found.numbers["trained with a constant, g = 3"] is True
+    assert found.numbers["trained without, g = 3"] is False
+    dear = rules.lo_18(arranged(loss={"plus only, offset": 0.5}))
+    assert dear.numbers["trained with a constant, g = 3"] is False
+    assert rules.lo_18(arranged(pruned=0.7)).numbers["cut out, g = 3"] is False
+
+
+def test_an_order_says_what_is_decided():
+    values = {"a": np.array([0.9, 0.91, 0.92]), "b": np.array([0.8, 0.81, 0.82]), "c": np.array([0.7, 0.8, 0.92])}
+    assert rules.ordered(values) == "a > b = c"
+    assert rules.ordered(values, lowest=True) == "c = b > a"
+
+
+# The author's program.
+
+
+def test_the_truncated_start_has_the_variance_and_less_kurtosis():
+    z = np.random.default_rng(0).standard_normal(200_000)
+    cut = program.truncated(z)
+    assert cut.std() == pytest.approx(1, abs=0.01)
+    assert np.mean(cut**4) == pytest.approx(2.36, abs=0.03)
+    assert np.abs(cut).max() == pytest.approx(2.27, abs=0.01)
+    assert (np.sign(cut) == np.sign(z)).all()
+
+
+def test_the_plain_trainer_at_two_steps():
+    start = program.truncated_start(0)
+    first, second = program.fluctuating(start, networks.pair(3.0), np.random.default_rng(0), 20.0, (1, 3))
+    assert not np.allclose(first.W, start.W)
+    assert not np.allclose(first.b, second.b)
+    assert (start.b == 0).all()
+
+
+def test_differences_of_variants():
+    axes = {"gain": [0.01, 3.0], "variant": list(program.VARIANTS), "seed": range(3)}
+    loss = 0.4 + np.random.default_rng(0).normal(0, 0.001, (len(program.VARIANTS), 3))
+    runs = table(axes, loss=loss, accuracy=0.9)
+    b = np.where(np.arange(K) < 17, 4.0, -5.0)
+    runs = runs.merge(table(axes | {"neuron": range(K)}, b=b, ipr=0.3))
+    runs.loss.loc[{"variant": "counts"}] += 0.1
+    found = rules.program_differences(runs, 3.0)
+    assert found["class by a coin"]["loss"].estimate == pytest.approx(0.1, abs=0.005)
+    assert found["class by a coin"]["share"].estimate == 0
+    assert found["start cut at two deviations"]["loss"].contains(0)

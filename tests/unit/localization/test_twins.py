@@ -1,0 +1,67 @@
+"""Objectives on draws, mean squares and twins of one covariance, on small cases with known answers."""
+
+import numpy as np
+import pytest
+from planted.records import table
+
+from experiments.localization import dominance, networks
+from experiments.localization.bumps import mean_squares, twins
+from experiments.localization.laboratory import GaussianTwin
+from experiments.localization.objectives import cells as objectives
+from shallow.data import nlgp
+
+
+def test_twins_have_one_covariance_and_other_tails():
+    light, heavy = (networks.pair(0.3, tails=tails)[0] for tails in ("light", "heavy"))
+    gaussian = GaussianTwin.of(light)
+    np.testing.assert_allclose(heavy.covariance, light.covariance, atol=1e-12)
+    np.testing.assert_allclose(gaussian.covariance, light.covariance, atol=1e-12)
+    assert light.excess_kurtosis < 0 == gaussian.excess_kurtosis < heavy.excess_kurtosis
+
+
+def test_light_tails_favour_bumps_and_heavy_tails_do_not():
+    found = [twins.in_objective(tails, 3.0, 0, pairs=10_000) for tails in ("light", "heavy")]
+    light, heavy = (one.sel(width=1.3, method="nearest") for one in found)
+    assert light.lead > 3 * light.lead_error and heavy.lead < -3 * heavy.lead_error
+    assert light.law == pytest.approx(float(heavy.law), abs=1e-12)
+
+
+def test_the_closure_is_the_arctan_law_without_kurtosis():
+    ratio = np.array([0.5, 1.0, 2.0])
+    np.testing.assert_allclose(twins.closed(ratio, np.zeros((2, 3))), dominance.at_a_point(ratio), atol=1e-6)
+    assert twins.closed(np.array([1.0]), np.array([[-1.5], [-0.5]])) > 0.5
+
+
+def test_exact_waves_exchange_their_order():
+    best, other = objectives.exact_waves()
+    assert (round(best, 4), round(other, 4)) == (0.6082, 0.6625)
+
+
+def test_the_chain_of_integrals_is_the_arctan_law():
+    found = objectives.integrals(pairs=10_000)
+    np.testing.assert_allclose(found.value, np.broadcast_to(found.law, (7, 4)).T, rtol=1e-8)
+    np.testing.assert_allclose(found.integral, found.closed, atol=1e-10)
+
+
+def test_reading_one_place_changes_the_quadratic_term_only():
+    one, all_places = objectives.loss_terms([0]), objectives.loss_terms(range(40))
+    assert one[0] == pytest.approx(all_places[0], abs=0.01)
+    assert one[1] > 3 * all_places[1]
+
+
+def test_leading_modes():
+    slow, fast = networks.pair(0.0)
+    assert mean_squares.leading_mode(slow.covariance - fast.covariance) == 0
+    assert mean_squares.leading_mode(fast.covariance - slow.covariance) == 11
+    assert nlgp.eigenvalues(fast.covariance - slow.covariance)[:21].argmax() == 11
+
+
+def test_a_dip_that_is_cut():
+    W, b = np.zeros((2, 40)), np.array([-2.0, 2.0])
+    W[0, :3], W[1] = (-0.3, 1.0, -0.3), np.cos(np.pi * np.arange(40))
+    axes = {"gain": [100.0], "seed": [0]}
+    runs = table(axes | {"neuron": range(2)}, b=b).merge(table(axes | {"neuron": range(2), "pixel": range(40)}, W=W))
+    found = objectives.without_dips(runs, table(axes, best=0.65).best, pairs=2000)
+    assert found.missed.shape == (2, 1)
+    # A single pixel has (9) = 1/2 by symmetry and misses everything.
+    assert float(found.missed.sel(shape="cut", seed=0)) == pytest.approx(1.0, abs=0.3)

@@ -1,0 +1,97 @@
+"""Intervals of shares, differences and ratios against published numbers, scipy's, and formulas written out by hand."""
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from shallow import stats
+
+RNG = np.random.default_rng(0)
+SMALL, LARGE = RNG.normal(0.0, 1.0, 7), RNG.normal(0.5, 3.0, 12)
+
+
+def flags(true: int, count: int) -> np.ndarray:
+    return np.arange(count) < true
+
+
+def bounds(interval: stats.Interval) -> tuple[float, float]:
+    return interval.low, interval.high
+
+
+def by_scipy(first: np.ndarray, second: np.ndarray, *, equal_var: bool = False) -> tuple[float, float]:
+    return tuple(scipy_stats.ttest_ind(first, second, equal_var=equal_var).confidence_interval(0.95))
+
+
+# Newcombe (1998), "Interval estimation for the difference between independent proportions", Table II, method 10.
+PUBLISHED = {
+    (56, 70, 48, 80): (0.0524, 0.3339),
+    (9, 10, 3, 10): (0.1705, 0.8090),
+    (6, 7, 2, 7): (0.0582, 0.8062),
+    (5, 56, 0, 29): (-0.0381, 0.1926),
+    (0, 10, 0, 20): (-0.1611, 0.2775),
+    (0, 10, 0, 10): (-0.2775, 0.2775),
+    (10, 10, 0, 20): (0.6791, 1.0000),
+    (10, 10, 0, 10): (0.6075, 1.0000),
+}
+
+
+@pytest.mark.parametrize(("counts", "published"), PUBLISHED.items())
+def test_newcombe_is_the_published_table(counts, published):
+    first, second = flags(*counts[:2]), flags(*counts[2:])
+    found = stats.newcombe(first, second)
+    assert found.estimate == pytest.approx(first.mean() - second.mean(), abs=1e-15)
+    assert bounds(found) == pytest.approx(published, abs=6e-5)
+
+
+def test_newcombe_is_neither_walds_interval_nor_that_of_the_other_order():
+    """The twins of the table that must fail."""
+    first, second = flags(9, 10), flags(3, 10)
+    p, q = first.mean(), second.mean()
+    half = 1.96 * (p * (1 - p) / 10 + q * (1 - q) / 10) ** 0.5
+    assert (p - q - half, p - q + half) != pytest.approx(PUBLISHED[9, 10, 3, 10], abs=0.05)
+    assert bounds(stats.newcombe(second, first)) != pytest.approx(PUBLISHED[9, 10, 3, 10], abs=0.5)
+
+
+def test_share_is_wilsons_formula_for_flags_of_any_shape():
+    k, n, z = 7, 24, scipy_stats.norm.ppf(0.975)
+    centre = (k + z**2 / 2) / (n + z**2)
+    half = z / (n + z**2) * (k * (n - k) / n + z**2 / 4) ** 0.5
+    for shape in ((24,), (4, 6), (2, 3, 4)):
+        found = stats.share(flags(k, n).reshape(shape))
+        assert found.estimate == k / n
+        assert bounds(found) == pytest.approx((centre - half, centre + half), rel=1e-12)
+
+
+def test_welch_is_scipys_without_equal_variances():
+    found = stats.welch(SMALL, LARGE)
+    assert found.estimate == pytest.approx(SMALL.mean() - LARGE.mean(), rel=1e-14)
+    assert bounds(found) == pytest.approx(by_scipy(SMALL, LARGE), rel=1e-12)
+    assert bounds(found) != pytest.approx(by_scipy(SMALL, LARGE, equal_var=True), rel=1e-2)  # the twin that must fail
+
+
+def test_welch_of_a_sample_without_spread_is_students_of_the_other():
+    found, other = stats.welch(np.ones(5), LARGE), stats.student(1 - LARGE)
+    assert (found.estimate, *bounds(found)) == pytest.approx((other.estimate, *bounds(other)), rel=1e-12)
+    assert stats.welch(np.ones(5), np.zeros(3)) == stats.Interval(1.0, 1.0, 1.0)
+
+
+def test_geometric_is_the_formula_by_hand():
+    """Logarithms of 1, 2 and 4 have mean and standard deviation ln 2, and t a closed form for two degrees."""
+    found, t = stats.geometric([1.0, 2.0, 4.0]), 0.95 / (2 * 0.975 * 0.025) ** 0.5
+    factor = 2 ** (t / 3**0.5)
+    assert (found.estimate, *bounds(found)) == pytest.approx((2.0, 2 / factor, 2 * factor), rel=1e-12)
+    assert found.estimate != pytest.approx(7 / 3, rel=0.1)  # the arithmetic mean
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("flags", lambda: stats.share([0, 1, 2])),
+        ("second", lambda: stats.newcombe([True], [0.5])),
+        ("first", lambda: stats.welch([1.0], [1.0, 2.0])),
+        ("ratios", lambda: stats.geometric([1.0, 0.0])),
+    ],
+)
+def test_what_has_no_interval_is_refused_by_name(name, call):
+    with pytest.raises(ValueError, match=rf"^{name} must\b"):
+        call()
