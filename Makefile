@@ -14,7 +14,6 @@ unexport PYTHONDONTWRITEBYTECODE
 
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-FORKED  = $(BIN)/python tools/forked.py
 VENDOR := book/_static/vendor/.installed
 PYTEST  = $(BIN)/pytest --numprocesses=2 --dist=loadfile
 LIBRARY = --junitxml=_build/tests-library.xml tests/unit tests/agreement tests/theory
@@ -75,7 +74,7 @@ pages: $(VENV)/.book  ## execute the chapters
 	@tree=$$($(BIN)/python tools/fingerprint.py .); whole=; \
 	if [ ! -d _build/.jupyter_cache ] || [ "$$tree" = "$$(cat _build/whole 2>/dev/null || echo none)" ]; then whole=1; fi; \
 	mkdir -p _build; rm -f _build/whole; \
-	$(FORKED) $(BIN)/python tools/execute.py _build/.jupyter_cache $$(grep -ls "^kernelspec:" book/*.md book/*/*.md); \
+	$(BIN)/python tools/execute.py _build/.jupyter_cache $$(grep -ls "^kernelspec:" book/*.md book/*/*.md); \
 	[ -z "$$whole" ] || echo $$tree > _build/whole
 
 # All pages are parsed again when anything behind them has changed, and after a failed build, so that no warning is lost.
@@ -101,7 +100,7 @@ test: $(VENV)/.test $(VENV)/.lab  ## run all tests, every chapter included, if a
 	  if [ -z "$(FORCE)" ] && [ "$$($(BIN)/python tools/fingerprint.py .)" = "$$(cat _build/whole 2>/dev/null || echo none)" ]; then \
 	    export SHALLOW_EXECUTED="$$PWD/_build/.jupyter_cache"; fi; \
 	  { $(TEST_LIBRARY); } || failed=1; \
-	  $(FORKED) $(PYTEST) --junitxml=_build/tests-book.xml tests/book tests/browser tests/interactive book || failed=1; \
+	  $(PYTEST) --junitxml=_build/tests-book.xml tests/book tests/browser tests/interactive book || failed=1; \
 	  [ $$failed = 0 ] && echo $$key > _build/tested; fi
 
 coverage: $(VENV)/.test  ## the unit, agreement and theory tests alone, and which lines of lib/ they run
@@ -131,7 +130,7 @@ bench: $(VENV)/.bench  ## time all methods and sizes, and recording with workers
 	@$(BIN)/python -m benchmarks
 
 references: $(VENV)/.test  ## execute the chapters (CHAPTERS="book/x.md book/x/y.md ...") and rewrite what the tests expect of them
-	@$(FORKED) $(BIN)/python tests/references.py $(CHAPTERS)
+	@$(BIN)/python tests/references.py $(CHAPTERS)
 
 browser: $(VENV)/.test  ## test the built pages in Chromium
 	@SHALLOW_BROWSER=required $(BIN)/pytest tests/browser

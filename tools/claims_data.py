@@ -5,9 +5,9 @@ When all pages are written, the site gets, beside the page of claims,
     book/claims.json, book/claims.csv   every claim with its rule, outcome, numbers and records
     book/claims.schema.json             what is in them
     book/claims/CL-14.html              one claim to be cited: it links its section, its paper, its records
-    records/                            the recorded runs at their places in the repository, as hard links
+    records/                            the recorded runs at their places in the repository, copied
 
-The numbers are those that the cells of the pages have decided by: the boxes of the verdicts carry them.
+The numbers are those of `book/claims/found/`, to which every cell that decides a claim is held.
 """
 
 import contextlib
@@ -15,10 +15,8 @@ import csv
 import filecmp
 import io
 import json
-import os
-import re
 import shutil
-from html import escape, unescape
+from html import escape
 from pathlib import Path
 
 from fingerprint import fingerprint
@@ -26,9 +24,9 @@ from ruamel.yaml import YAML
 
 from shallow.book import claims, paths
 from shallow.book.claims import display
-from shallow.book.claims.rows import rests
+from shallow.book.claims.rows import first_rules
+from shallow.book.claims.rules import rules
 
-DECIDED = re.compile(r"""data-decided="([A-Z]+-\d+) \w+" data-numbers=("[^"]*"|'[^']*')""")
 SOURCES = ["lib", "experiments", "records", "book/claims"]
 
 PAGE = """\
@@ -71,21 +69,19 @@ document.documentElement.dataset.theme = localStorage.getItem("theme")
 """
 
 
-def decided(site: Path, rows: list[claims.Row]) -> dict[str, list[dict]]:
-    """The numbers of each claim, as the built pages that decide the claims carry them."""
-    found = {}
-    for address in dict.fromkeys(row.address for row in rows):
-        if (page := site / "book" / f"{address}.html").exists():
-            for id, numbers in DECIDED.findall(page.read_text(encoding="utf-8")):
-                found[id] = json.loads(unescape(numbers[1:-1]))
-    return found
+def numbers(row: claims.Row) -> list[dict]:
+    """What the rule found, a number an entry; an interval with its ends."""
+    return [
+        {"name": name} | (dict(zip(("value", "low", "high"), value)) if isinstance(value, list) else {"value": value})
+        for name, value in row.numbers.items()
+    ]
 
 
 def manifests() -> dict[str, dict]:
     """What is said of each recorded run, by name."""
     found = {}
-    for file in sorted(paths.RECORDS.glob("*/*.json")):
-        name, made = f"{file.parent.name}/{file.stem}", json.loads(file.read_text(encoding="utf-8"))
+    for file in sorted(paths.RECORDS.glob("*/**/*.json")):
+        name, made = file.relative_to(paths.RECORDS).with_suffix("").as_posix(), json.loads(file.read_text("utf-8"))
         address = {"data": f"../records/{name}.nc", "manifest": f"../records/{name}.json"}
         found[name] = address | {key: made[key] for key in ("sha256", "bytes", "date")}
     return found
@@ -97,7 +93,7 @@ def sources() -> str:
         return fingerprint(SOURCES)
 
 
-def entry(row: claims.Row, numbers: list[dict], records: list[str], version: str) -> dict:
+def entry(row: claims.Row, first: dict, version: str) -> dict:
     """A claim as data; the schema says what each key means."""
     return {
         "id": row.id,
@@ -106,19 +102,19 @@ def entry(row: claims.Row, numbers: list[dict], records: list[str], version: str
         "kind": row.kind,
         "rank": row.rank,
         "claim": row.claim,
-        "rule": row.test,
+        "rule": row.rule,
         "parameters": display.parameters(row.parameters),
-        "rule_was": row.test_was,
-        "parameters_was": display.parameters(row.parameters_was) or None,
-        "rule_why": row.test_why,
+        "rule_was": first.get("rule"),
+        "parameters_was": display.parameters(first.get("parameters")) or None,
+        "rule_why": row.changed,
         "verdict": row.verdict,
         "parts": dict(row.parts),
         "reading": row.reading,
         "reading_why": row.reading_why,
         "answer": row.answer,
         "finding": row.outcome,
-        "numbers": numbers,
-        "records": records,
+        "numbers": numbers(row),
+        "records": list(row.records),
         "page": f"{row.address}.html#{row.cell}" if row.cell else None,
         "address": f"claims/{row.id}.html",
         "rerun": f"python -m shallow claim {row.id}",
@@ -148,7 +144,9 @@ def reference(book: dict, id: str, address: str) -> str:
     return f"{authors} ({year}). {title}, version {version}. Claim {id}. {address}"
 
 
-def page(row: claims.Row, one: dict, document: claims.Document, around: list[str], cite: str, repository: str) -> str:
+def page(
+    row: claims.Row, one: dict, first: dict, document: claims.Document, around: list[str], cite: str, repository: str
+) -> str:
     """The page of a claim: complete without scripts, for a browser, a printer and a search engine."""
     styles = ["styles/theme.css", "styles/pydata-sphinx-theme.css", "styles/sphinx-book-theme.css", "style.css"]
     neighbours = [f'<a href="{id}.html">{id}</a>' if id != row.id else f"<b>{id}</b>" for id in around]
@@ -168,7 +166,7 @@ def page(row: claims.Row, one: dict, document: claims.Document, around: list[str
         answer=f'<p><b class="ledger-answer">{escape(row.answer)}</b></p>' if row.answer else "",
         claim=escape(row.claim),
         source=escape(where),
-        rule=display.rule_terms(row),
+        rule=display.rule_terms(row, first),
         parts=display.parts_list(row.parts),
         reading=display.reading(row),
         finding=escape(row.outcome),
@@ -206,11 +204,9 @@ def _evidence(row: claims.Row, one: dict, document: claims.Document, repository:
     links = [f'<a href="../{document.paper}.html">The paper: {escape(document.name)}</a>']
     if one["page"]:
         links.insert(0, f'<a href="../{one["page"]}">The section that decides it</a>')
-    name = row.id.lower().replace("-", "_")
-    for file in sorted((paths.ROOT / "experiments" / row.chapter / "rules").glob("*.py")):
-        if f"def {name}(" in file.read_text(encoding="utf-8"):
-            place = file.relative_to(paths.ROOT).as_posix()
-            links.append(f'The rule as a function: <a href="{repository}/blob/main/{place}">{name} in {place}</a>')
+    if file := rules(row.chapter).files.get(row.id):
+        name, place = row.id.lower().replace("-", "_"), file.relative_to(paths.ROOT).as_posix()
+        links.append(f'The rule as a function: <a href="{repository}/blob/main/{place}">{name} in {place}</a>')
     for record in one["records"]:
         anchor = f"../provenance.html#record-{record.replace('/', '-')}"
         files = (("data", "nc"), ("manifest", "json"))
@@ -223,9 +219,8 @@ def write(site: Path, base: str = "") -> list[dict]:
     """Write data and pages into a built site, whose own address is `base` where it has one; returns the claims."""
     book = YAML(typ="safe").load(paths.ROOT / "CITATION.cff")
     documents, rows = claims.documents(), claims.everything()
-    numbers = decided(site, rows)
-    behind = rests()
-    entries = [entry(row, numbers.get(row.id, []), behind.get(row.id, []), str(book["version"])) for row in rows]
+    first = first_rules()
+    entries = [entry(row, first.get(row.id, {}), str(book["version"])) for row in rows]
     whole = {
         "$schema": "claims.schema.json",
         "title": book["title"],
@@ -251,29 +246,24 @@ def write(site: Path, base: str = "") -> list[dict]:
         address = f"{base.rstrip('/')}/book/{one['address']}"
         address = address if base else f"{book['repository-code']}, page book/{one['address']}"
         cite = reference(book, row.id, address)
-        text = page(row, one, documents[row.chapter], around, cite, book["repository-code"])
+        text = page(row, one, first.get(row.id, {}), documents[row.chapter], around, cite, book["repository-code"])
         (folder / one["address"]).write_text(text, encoding="utf-8")
     return entries
 
 
-def link_records(site: Path) -> None:
-    """Put the recorded runs into a site: without a byte more on the same disk, as copies on another one."""
-    for source in sorted(file for suffix in ("nc", "json") for file in paths.RECORDS.glob(f"*/*.{suffix}")):
-        target = site / "records" / source.parent.name / source.name
-        if target.exists() and filecmp.cmp(source, target):
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.unlink(missing_ok=True)
-        try:
-            os.link(source, target)
-        except OSError:
+def copy_records(site: Path) -> None:
+    """Put the recorded runs into a site, those that it has not yet."""
+    for source in sorted(file for suffix in ("nc", "json") for file in paths.RECORDS.glob(f"*/**/*.{suffix}")):
+        target = site / "records" / source.relative_to(paths.RECORDS)
+        if not (target.exists() and filecmp.cmp(source, target)):
+            target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
 
 
 def _finish(app, problem) -> None:
     if problem is None and app.builder.format == "html":
         write(Path(app.outdir), app.config.html_baseurl)
-        link_records(Path(app.outdir))
+        copy_records(Path(app.outdir))
 
 
 def setup(app) -> dict:

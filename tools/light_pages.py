@@ -2,12 +2,12 @@
 
 The chapters that Sphinx executes itself are executed strictly, as `make book` does it: sliders need no kernel then.
 
-Four things would make the pages of this book heavy, and none of them helps a reader: pictures in 32-bit colour,
-pictures fetched although nobody has scrolled to them, marks around every name and comma of the code, which have the
-colour of plain text in both schemes, and the scripts of laboratories that are on other pages.
+Three things would make the pages of this book heavy, and none of them helps a reader: pictures in 32-bit colour,
+pictures fetched although nobody has scrolled to them, and the scripts of laboratories that are on other pages.
 """
 
 import functools
+import gc
 import os
 import re
 import shutil
@@ -15,20 +15,22 @@ from multiprocessing import Pool
 from multiprocessing.pool import AsyncResult
 from pathlib import Path
 
+from docutils import nodes
 from PIL import Image
 
 from shallow.book import laboratories
 
-# Names, modules, punctuation and white space: Pygments marks them, the style sheets give them the colour of the text.
-PLAIN_MARKS = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
-FIGURES = re.compile(r'<img ([^>]*src="[^"]*_images/[^>]*?) style="width: (\d+)px; height: (\d+)px;"')
 LABORATORIES = re.compile(r'data-laboratory="(\w+)"')
 
 
-def lighter(html: str) -> str:
-    """A page without marks that change nothing, whose figures keep their place until they are scrolled to."""
-    html = PLAIN_MARKS.sub(r"\1", html)
-    return FIGURES.sub(r'<img loading="lazy" \1 style="width: \2px; aspect-ratio: \2/\3;"', html)
+def _picture(self, node) -> None:
+    """A picture of a cell keeps its place, in its proportions, until it is scrolled to."""
+    size = {key: node.get(key, "").removesuffix("px") for key in ("width", "height")}
+    if all(map(str.isdigit, size.values())) and node["uri"] in self.builder.images:
+        source = f"{self.builder.imgpath}/{self.builder.images[node['uri']]}"
+        self.body.append(self.emptytag(node, "img", src=source, alt=node.get("alt", ""), loading="lazy", **size))
+    else:
+        type(self).visit_image(self, node)
 
 
 def quantise(file: Path) -> bool:
@@ -80,20 +82,11 @@ def _exchange(done: Path, pool: Pool, running: AsyncResult, app, problem) -> Non
                     shutil.copyfile(small, shown)
 
 
-def _lighten(written: set[str], app, problem) -> None:
-    if problem is None and app.builder.format == "html":
-        for name in sorted(written):
-            page = Path(app.builder.get_outfilename(name))
-            page.write_text(lighter(page.read_text(encoding="utf-8")), encoding="utf-8")
-
-
 def setup(app) -> dict:
     """Called by Sphinx."""
     os.environ.setdefault("SHALLOW_STRICT", "1")
-    written: set[str] = set()
-    app.connect("html-page-context", lambda app, name, template, context, doctree: written.add(name))
+    gc.set_threshold(50_000, 20, 100)  # at Python's own thresholds a third of the rendering is garbage collection
+    app.add_node(nodes.image, override=True, html=(_picture, None))
     app.connect("html-page-context", _load)
     app.connect("env-updated", _begin)
-    # Names have marks until sphinx_codeautolink, which goes by them, has made its links.
-    app.connect("build-finished", functools.partial(_lighten, written), priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

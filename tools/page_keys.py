@@ -1,8 +1,9 @@
 """What an executed page rests on beside its own cells: a key for each page, which changes when it has to run again.
 
-A page of a chapter rests on the modules that its cells import, directly or not; on the records and the ledger of the
-chapters whose modules or records these name; and, since records are held against the code that makes them, on all
-recipes of these chapters.  Other pages, which speak of the whole book, rest on everything.
+A page of a chapter rests on the modules that its cells import, directly or not, and on those that hold the rules of the
+claims that they name; on the records and the ledger of the chapters that these name; and, since records are held
+against the code that makes them, on all recipes of these chapters.  Other pages, which speak of the whole book, rest on
+everything.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 import fingerprint
 
 CELL = re.compile(r"^`{3}\{code-cell\}[^\n]*\n(?:---\n.*?\n---\n|(?::[^\n]*\n)*)(.*?)^`{3}", re.MULTILINE | re.DOTALL)
+RULE = re.compile(r"^def ([a-z]{2}_\d\d+)\(", re.MULTILINE)  # as in shallow.book.claims.rules
 
 
 def keys(root: Path, pages: Iterable[Path]) -> dict[str, str]:
@@ -32,8 +34,12 @@ class Sources:
         self.root = root
         self.chapters = sorted(file.parent.name for file in root.glob("experiments/*/recorded.py"))
         self.hash = functools.cache(lambda path: fingerprint.fingerprint([str(path)]))
-        self.imports = functools.cache(lambda file: frozenset(self._imported(file.read_text(encoding="utf-8"))))
-        self.named = functools.cache(lambda file: frozenset(self._named(file.read_text(encoding="utf-8"))))
+        self.needs = functools.cache(lambda file: self._needs(file.read_text(encoding="utf-8")))
+        self.rules = {
+            name.upper().replace("_", "-"): file
+            for file in root.glob("experiments/*/*/*.py")
+            for name in RULE.findall(file.read_text(encoding="utf-8"))
+        }
 
     def key(self, page: Path) -> str:
         """The key of one page."""
@@ -46,34 +52,34 @@ class Sources:
 
     def closure(self, code: str) -> set[Path]:
         """All files that code rests on: modules, and the records and ledgers of the chapters that it names."""
-        found, due, named = set(), set(self._imported(code)), self._named(code)
+        found, (due, named) = set(), self._needs(code)
         while due:
             found |= due
-            named |= {chapter for file in due for chapter in self.named(file)}
-            due = {file for one in due for file in self.imports(one)}
-            due |= {self.root / "experiments" / chapter / "recorded.py" for chapter in named}
-            due -= found
-        return found | {self.root / path for one in named for path in (f"records/{one}", f"book/claims/{one}.yml")}
+            needs = [self.needs(file) for file in due]
+            named = named.union(*(chapters for _, chapters in needs))
+            due = {self.root / "experiments" / chapter / "recorded.py" for chapter in named}
+            due = due.union(*(files for files, _ in needs)) - found
+        claims = [self.root / "book" / "claims" / name for one in named for name in (f"{one}.yml", f"found/{one}.json")]
+        return found | {*claims, *(self.root / "records" / one for one in named)}
 
-    def _named(self, code: str) -> set[str]:
-        return {one for one in self.chapters if f'"{one}/' in code or f"experiments.{one}" in code}
+    def _needs(self, code: str) -> tuple[set[Path], set[str]]:
+        """The files of the library and the experiments that code imports or has claims decided by, and its chapters.
 
-    def _imported(self, code: str) -> Iterator[Path]:
-        """The files of the library and the experiments that statements of import in code name.
-
-        Of a package of rules that is imported as a whole, or of which a name is that is no module, all.
+        What names a chapter: to import something of it, to name a record, and to give its name to a function.
         """
+        files, names = set(), set()
         for node in ast.walk(ast.parse(code)):
             if isinstance(node, ast.Import):
-                for alias in node.names:
-                    yield from self._files(alias.name)
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                yield from self._files(node.module)
-                for alias in node.names:
-                    module = list(self._files(f"{node.module}.{alias.name}"))
-                    yield from module
-                    if alias.name == "rules" or node.module.endswith(".rules") and module[-1].name == "__init__.py":
-                        yield from module[-1].parent.glob("*.py")
+                files.update(*(self._files(alias.name) for alias in node.names))
+            elif isinstance(node, ast.ImportFrom):
+                files.update(*(self._files(f"{node.module}.{alias.name}") for alias in node.names))
+            elif isinstance(node, ast.Call):
+                names |= {one.value for one in node.args if isinstance(one, ast.Constant)}
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                files.update(filter(None, [self.rules.get(node.value)]))
+                names.update(node.value.split("/")[:-1][:1])
+        names |= {file.relative_to(self.root).parts[1] for file in files}
+        return files, names & set(self.chapters)
 
     def _files(self, name: str) -> Iterator[Path]:
         """The file of a module, if it is one of the book's, after those of the packages that it lies in."""

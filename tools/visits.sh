@@ -25,7 +25,7 @@ student() {  # a notebook from its page, in a folder of its own, with three seed
   mkdir ../homework
   cd ../homework
   cp ../clone/_build/html/_sources/book/cyclic_labels/kernel.ipynb .
-  sed -i.bak 's#cyclic_labels/sensitivity\\")#cyclic_labels/sensitivity\\").isel(seed=slice(3))#' kernel.ipynb
+  sed -i.bak 's#cyclic_labels/kernel/sensitivity\\")#cyclic_labels/kernel/sensitivity\\").isel(seed=slice(3))#' kernel.ipynb
   step "the first cell says how to get the library" grep -q 'git clone' kernel.ipynb
   step "the changed notebook runs to its end" ../clone/.venv/bin/jupyter execute --inplace kernel.ipynb
   step "and shows its result beside the book's" grep -q 'The ledger says: CL-46' kernel.ipynb
