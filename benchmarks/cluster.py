@@ -17,7 +17,7 @@ from shallow.__main__ import main
 from shallow.book import paths, records
 
 #: 40 cells of about a second.
-NAME = "hidden_structure/shifted_roots"
+NAME = "hidden_structure/alignment/shifted_roots"
 WORKERS = (1, 2)
 
 

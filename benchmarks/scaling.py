@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.hidden_structure import linear_machines
 from experiments.localization import gaussian_flow
-from experiments.simplicity_bias import extremal, two_fits
+from experiments.simplicity_bias import two_fits
+from experiments.simplicity_bias.extremal import cells as extremal
 from shallow import committee, mlp, nets
 from shallow.data import cyclic, teachers
 from shallow.data.nlgp import Process, circulant
-from shallow.kernels import layered
+from shallow.kernels import layered, linear_machines
 from shallow.spectra import esd, tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 from shallow.stats import stream
