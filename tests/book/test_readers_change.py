@@ -50,7 +50,7 @@ def decides_by_records(page) -> bool:
     return any(call.keywords for call in calls(code, "ledger", "show")) and bool(calls(code, "provenance", "load"))
 
 
-@pytest.mark.parametrize("page", filter(decides_by_records, PAGES), ids=references.name_of)
+@pytest.mark.parametrize("page", list(filter(decides_by_records, PAGES)), ids=references.name_of)
 def test_half_of_the_runs_are_other_numbers_in_the_boxes(page, monkeypatch):
     """Of every record that the page loads half of the replicates are left; the cells run until a box says otherwise."""
     load, shown = records.load, []

@@ -1,4 +1,4 @@
-"""A rule: a function from data and limits to numbers, which decides one claim.
+"""A rule: a function from data and limits to numbers, which decides one claim::
 
     @decides(runs="<chapter>/<page>/designs")
     def cl_14(runs, *, least, majority):

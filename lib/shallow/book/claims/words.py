@@ -2,8 +2,8 @@
 
 A gap names a number as a rule gives it; numbers in a mapping are named "more, 0.001", those in a list "widths, 1".
 After a colon follows a format as Python has it; a truth value reads yes or no.  The name of a whole mapping or list
-stands for all in it, joined by ", " or by what follows a bar: "{widths:.2f| and }"; with "|to" for their range, "0.12
-to 0.33", and with "|keys" for all with their names, "128: 0.12, 256: 0.33".
+stands for all in it, joined by ", " or by what follows a bar: ``{widths:.2f| and }``; with ``|to`` their range, "0.12
+to 0.33", and with ``|keys`` all with their names, "128: 0.12, 256: 0.33".
 """
 
 from __future__ import annotations
