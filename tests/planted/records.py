@@ -24,7 +24,8 @@ def planted(name: str, sel: dict | None = None, **variables: object) -> xr.Datas
     grid = grid.sel(sel) if sel else grid
     for variable, values in variables.items():
         template = grid[variable]
-        values = values.broadcast_like(template) if isinstance(values, xr.DataArray) else values
+        if isinstance(values, xr.DataArray):  # by labels, all of which are there
+            values = values.sel({axis: template[axis] for axis in values.indexes}).broadcast_like(template)
         values = values.transpose(*template.dims).values if isinstance(values, xr.DataArray) else values
         grid[variable] = (template.dims, np.broadcast_to(values, template.shape).copy())
     return grid

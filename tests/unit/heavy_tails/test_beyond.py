@@ -133,7 +133,7 @@ def test_steering_must_beat_the_best_fixed_rate(loss):
     """Of the fixed rates 1 is the best, with a loss of 1; all targets are met."""
     name = f"{ROOM}controlled"
     runs = planted(name, test=loss + scatter(name, "test", 0.01))
-    fixed = planted("heavy_tails/ten_steps_2000", test=by(rate=dict.fromkeys(RATES, 1.5) | {1.0: 1.0}))
+    fixed = planted("heavy_tails/ten_steps_2000", test=by(rate=dict.fromkeys((0.0, *RATES), 1.5) | {1.0: 1.0}))
     met = penalised("penalty", hill=by(target={target: target for target in steering.TARGETS}))
     outcome = beyond.ht_79(runs, (fixed, fixed), met, penalised("penalty_beside"))
     assert outcome.verdict == "answered"
