@@ -8,6 +8,7 @@ missing to the product of workers and clock went into waiting, sending and stack
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import xarray as xr
 from click.testing import CliRunner
@@ -23,21 +24,16 @@ WORKERS = (1, 2)
 
 def recorded(*options: str) -> tuple[float, dict, xr.Dataset]:
     """Seconds of `python -m shallow record NAME --anew OPTIONS` without the start of Python, manifest and dataset."""
-    kept = paths.RECORDS
-    with TemporaryDirectory() as folder:
-        paths.RECORDS = Path(folder)
-        try:
-            began = time.perf_counter()
-            result = CliRunner().invoke(main, ["record", NAME, "--anew", *options])
-            seconds = time.perf_counter() - began
-            if result.exit_code:
-                raise RuntimeError(result.output) from result.exception
-            return seconds, records.manifest(NAME), records.load(NAME)
-        finally:
-            paths.RECORDS = kept
+    with TemporaryDirectory() as folder, patch.object(paths, "RECORDS", Path(folder)):
+        began = time.perf_counter()
+        result = CliRunner().invoke(main, ["record", NAME, "--anew", *options])
+        seconds = time.perf_counter() - began
+        if result.exit_code:
+            raise RuntimeError(result.output) from result.exception
+        return seconds, records.manifest(NAME), records.load(NAME)
 
 
-def measure(rounds: int) -> list[dict]:
+def measure(rounds: int) -> dict:
     """Seconds on the clock and seconds of computing by way and number of workers, one of each per round.
 
     The clusters stand side by side for the whole time, idle but for their turn, and have done the grid once before
@@ -60,4 +56,5 @@ def measure(rounds: int) -> list[dict]:
                 if number:
                     rows[way]["times"].append(round(seconds, 3))
                     rows[way]["computing"].append(manifest["seconds"])
-    return [row | {"cells": manifest["cells"]} for row in rows.values()]
+    ways = [row | {"cells": manifest["cells"]} for row in rows.values()]
+    return {"record": NAME, "rounds": rounds, "ways": ways}

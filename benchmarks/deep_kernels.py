@@ -1,15 +1,15 @@
 """The tangent kernel of a deep network: the sum over layers of this book, and contracted Jacobians by autograd.
 
-Each method takes a network (weights, biases) in the shapes of `shallow.mlp.Stack.network`, inputs x and a number of
-threads, and returns `run()`, which returns the symmetric kernel matrix of all points in single precision.  The last
+Each method takes a network (weights, biases) in the shapes of `shallow.mlp.Stack.network`, and inputs x,
+and returns `run()`, which returns the symmetric kernel matrix of all points in single precision.  The last
 release of neural-tangents, 0.6.5, does not load with the JAX of the extra `bench`.
 """
-
-import time
 
 import numpy as np
 import torch
 
+from benchmarks import timing
+from benchmarks.hidden_structure import sequential
 from shallow import mlp
 from shallow.kernels import layered
 from shallow.stats import stream
@@ -24,13 +24,9 @@ def problem(widths, n):
     return *mlp.default([stream("benchmark", "deep kernels")], widths).network(0), x
 
 
-def torch_func(weights, biases, x, threads):
+def torch_func(weights, biases, x):
     """As in PyTorch's tutorial: vmap and jacrev of the functional network, contracted parameter by parameter."""
-    torch.set_num_threads(threads)
-    layers = [torch.nn.Linear(*W.shape[::-1]) for W in weights]
-    model = torch.nn.Sequential(*[part for layer in layers for part in (layer, torch.nn.ReLU())][:-1])
-    for layer, W, b in zip(layers, weights, biases):
-        layer.weight.data, layer.bias.data = torch.tensor(W), torch.tensor(b)
+    model = sequential(weights, biases)
     parameters, inputs = {name: p.detach() for name, p in model.named_parameters()}, torch.tensor(x)
 
     def output(parameters, point):
@@ -43,7 +39,7 @@ def torch_func(weights, biases, x, threads):
     return run
 
 
-def jax_compiled(weights, biases, x, threads):
+def jax_compiled(weights, biases, x):
     """The same in JAX, compiled."""
     import jax
     import jax.numpy as jnp
@@ -65,41 +61,25 @@ def jax_compiled(weights, biases, x, threads):
     return lambda: np.asarray(kernel(parameters, inputs))
 
 
-def by_layers(weights, biases, x, threads):
+def by_layers(weights, biases, x):
     """The sum over layers of this book."""
-    torch.set_num_threads(threads)
     return lambda: layered.ntk(weights, biases, x, dtype=torch.float32)
 
 
-METHODS = {
-    "torch.func": torch_func,
-    "JAX": jax_compiled,
-    "by layers": by_layers,
-}
+METHODS = {"torch.func": torch_func, "JAX": jax_compiled, "by layers": by_layers}
 
 
 def measure(rounds: int, threads: int) -> list[dict]:
-    """Milliseconds of a kernel by method, widths and number of points, one time per round.
+    """Milliseconds of a kernel by method, widths and number of points.
 
-    The first run of a method compiles, is checked against the kernel in double precision and is not counted.  A round
-    times each method once, so that a disturbance hits all alike.  Methods whose library does not load are left out.
+    The first run of a method compiles, is checked against the kernel in double precision and is not counted.
     """
-    rows, runs = [], []
+    cases = []
     for widths, n in CASES:
         given = problem(widths, n)
         expected = layered.ntk(*given)
-        for name, make in METHODS.items():
-            try:
-                run = make(*given, threads)
-            except ImportError as error:
-                print(f"{name} is left out: {error}")
-                continue
+        for name, make in timing.available(METHODS).items():
+            run = make(*given)
             assert np.abs(run() - expected).max() < 1e-4 * expected.max(), (name, widths, n)
-            rows.append({"method": name, "widths": widths, "n": n, "threads": threads, "times": []})
-            runs.append(run)
-    for _ in range(rounds):
-        for row, run in zip(rows, runs):
-            began = time.perf_counter()
-            run()
-            row["times"].append(round((time.perf_counter() - began) * 1e3, 3))
-    return rows
+            cases.append(({"method": name, "widths": widths, "n": n, "threads": threads}, run, 1))
+    return timing.timed(cases, rounds, 1e3)

@@ -1,15 +1,16 @@
 """One full-batch step on the first layer of a student: the trainer of this book, a plain PyTorch loop, and a bound.
 
-Each function takes a problem (x, y, student), an optimizer by name and a number type, and returns `run(steps)`, which
-trains from the start with learning rate `RATE` and returns the weights; the bound computes the two matrix products of a
+Each function takes a problem (x, y, student) and an optimizer by name, and returns `run(steps)`, which trains from the
+start in single precision with learning rate `RATE` and returns the weights; the bound is the two matrix products of a
 step and nothing else, and returns None.
 """
 
-import time
+from functools import partial
 
 import numpy as np
 import torch
 
+from benchmarks import timing
 from shallow import nets
 from shallow.data import single_index
 from shallow.stats import stream
@@ -31,18 +32,16 @@ def problem(n, d, h):
     return x, y, nets.ntk(stream("benchmark", "student"), h, d)
 
 
-def pytorch_loop(problem, optimizer, dtype, threads):
+def pytorch_loop(problem, optimizer):
     """As in a tutorial: nn.Module, autograd, torch.optim."""
     x, y, student = problem
-    torch.set_num_threads(threads)
-    dtype = getattr(torch, dtype)
-    inputs, labels, output = (torch.tensor(array, dtype=dtype) for array in (x, y, student.a))
+    inputs, labels, output = (torch.tensor(array, dtype=torch.float32) for array in (x, y, student.a))
 
     class Net(torch.nn.Module):
         def __init__(self):
             super().__init__()
             self.first = torch.nn.Linear(x.shape[1], len(student.a), bias=False)
-            self.first.weight.data = torch.tensor(student.W, dtype=dtype)
+            self.first.weight.data = torch.tensor(student.W, dtype=torch.float32)
 
         def forward(self, x):
             return torch.tanh(student.scale * self.first(x)) @ output / len(output) ** 0.5
@@ -59,14 +58,13 @@ def pytorch_loop(problem, optimizer, dtype, threads):
     return run
 
 
-def by_hand(problem, optimizer, dtype, threads):
+def by_hand(problem, optimizer):
     """The trainer of this book: gradients by hand, in place."""
     x, y, given = problem
-    student = nets.Student(given.W.astype(dtype), given.a, given.scale)
-    torch.set_num_threads(threads)
+    student = nets.Student(given.W.astype(np.float32), given.a, given.scale)
 
     def run(steps):
-        trainer = first_layer.Trainer(x, y, student, OPTIMIZERS[optimizer][0], dtype=getattr(torch, dtype))
+        trainer = first_layer.Trainer(x, y, student, OPTIMIZERS[optimizer][0])
         for _ in range(steps):
             trainer.step(RATE)
         return trainer.W.numpy()
@@ -74,11 +72,10 @@ def by_hand(problem, optimizer, dtype, threads):
     return run
 
 
-def two_products(problem, optimizer, dtype, threads):
+def two_products(problem, optimizer):
     """The bound: W x and its transpose, the only part of a step that takes n d h operations."""
     x, _, student = problem
-    torch.set_num_threads(threads)
-    inputs, W = (torch.tensor(array, dtype=getattr(torch, dtype)) for array in (x, student.W))
+    inputs, W = (torch.tensor(array, dtype=torch.float32) for array in (x, student.W))
     hidden, gradient = W.new_empty(len(W), len(x)), torch.empty_like(W)
 
     def run(steps):
@@ -89,35 +86,18 @@ def two_products(problem, optimizer, dtype, threads):
     return run
 
 
-#: name: (function, number types)
-METHODS = {
-    "PyTorch loop": (pytorch_loop, ("float32", "float64")),
-    "by hand": (by_hand, ("float32", "float64")),
-    "two products": (two_products, ("float32", "float64")),
-}
+METHODS = {"PyTorch loop": pytorch_loop, "by hand": by_hand, "two products": two_products}
 
 
 def measure(rounds: int, threads: int, steps: int = 5) -> list[dict]:
-    """Milliseconds of a step by method, optimizer and number of points in single precision, one time per round.
-
-    The first run of a method is checked against the others and not counted.  A round times each method once, so that a
-    disturbance hits all alike.
-    """
-    rows, runs = [], []
+    """Milliseconds of a step by method, optimizer and number of points; a first run is compared with the others."""
+    cases = []
     for n, d, h in SIZES:
         given = problem(n, d, h)
         for optimizer in OPTIMIZERS:
-            weights = []
-            for name, (make, _) in METHODS.items():
-                run = make(given, optimizer, "float32", threads)
-                found = run(steps)
-                weights += [] if found is None else [found]
-                rows.append({"method": name, "optimizer": optimizer, "n": n, "threads": threads, "times": []})
-                runs.append(run)
-            assert np.abs(weights[0] - weights[1]).max() < 1e-2, (optimizer, n)  # Adam magnifies rounding
-    for _ in range(rounds):
-        for row, run in zip(rows, runs):
-            began = time.perf_counter()
-            run(steps)
-            row["times"].append(round((time.perf_counter() - began) / steps * 1e3, 2))
-    return rows
+            runs = {name: make(given, optimizer) for name, make in METHODS.items()}
+            loop, own, _ = (run(steps) for run in runs.values())
+            assert np.abs(loop - own).max() < 1e-2, (optimizer, n)  # Adam magnifies rounding
+            row = {"optimizer": optimizer, "n": n, "threads": threads}
+            cases += [({"method": name} | row, partial(run, steps), steps) for name, run in runs.items()]
+    return timing.timed(cases, rounds, 1e3)

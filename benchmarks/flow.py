@@ -4,11 +4,12 @@ Each method takes a problem (x, y, network) and returns `run(steps)`, which trai
 weights.  A step by groups costs the same for all sizes; what grows is the alignment before it, a few steps one by one.
 """
 
-import time
+from functools import partial
 
 import numpy as np
 import torch
 
+from benchmarks import timing
 from experiments.simplicity_bias import two_fits
 from shallow.stats import stream
 from shallow.train import flow, second_moments
@@ -18,10 +19,9 @@ SIZES = [(1000, 32), (1000, 1024), (100_000, 32)]
 STEP = two_fits.STEP
 
 
-def pytorch_loop(problem, threads):
+def pytorch_loop(problem):
     """As in a tutorial: parameters, autograd, torch.optim, in double precision."""
     x, y, network = problem
-    torch.set_num_threads(threads)
     inputs, labels = torch.tensor(x), torch.tensor(y)
 
     def run(steps):
@@ -37,7 +37,7 @@ def pytorch_loop(problem, threads):
     return run
 
 
-def numpy_loop(problem, threads):
+def numpy_loop(problem):
     """The formulas with NumPy's matrix products."""
     x, y, network = problem
 
@@ -53,7 +53,7 @@ def numpy_loop(problem, threads):
     return run
 
 
-def one_by_one(problem, threads):
+def one_by_one(problem):
     """The plain steps of this book's trainer, compiled."""
     x, y, network = problem
     keys = stream("benchmark", "keys").integers(2**64, size=len(x), dtype=np.uint64)
@@ -67,7 +67,7 @@ def one_by_one(problem, threads):
     return run
 
 
-def by_groups(problem, threads):
+def by_groups(problem):
     """The trainer of this book."""
 
     def run(steps):
@@ -86,24 +86,17 @@ METHODS = {
 
 
 def measure(rounds: int, threads: int, compared: int = 100) -> list[dict]:
-    """Microseconds of a step by method, number of points and width, one time per round.
+    """Microseconds of a step by method, number of points and width; a run by groups is timed whole, with its start.
 
-    Before that all methods take some steps from the same start and have to agree.  A round times each method once, so
-    that a disturbance hits all alike.  A run by groups is timed whole, with its start.
+    Before that all methods take some steps from the same start and have to agree.
     """
-    rows, runs = [], []
+    cases = []
     for n, m in SIZES:
         given = two_fits.draw(0, n, m=m)[:3]
-        weights = []
-        for name, (make, steps) in METHODS.items():
-            run = make(given, threads)
-            weights.append(run(compared if n * m < 1_000_000 else 10))
-            rows.append({"method": name, "n": n, "m": m, "threads": threads, "times": []})
-            runs.append((run, steps))
-        assert all(np.allclose(W, weights[0], rtol=1e-9, atol=1e-14) for W in weights), (n, m)
-    for _ in range(rounds):
-        for row, (run, steps) in zip(rows, runs):
-            began = time.perf_counter()
-            run(steps)
-            row["times"].append(round((time.perf_counter() - began) / steps * 1e6, 3))
-    return rows
+        runs = {name: make(given) for name, (make, _) in METHODS.items()}
+        first, *others = (run(compared if n * m < 1_000_000 else 10) for run in runs.values())
+        assert all(np.allclose(W, first, rtol=1e-9, atol=1e-14) for W in others), (n, m)
+        for name, (_, steps) in METHODS.items():
+            row = {"method": name, "n": n, "m": m, "threads": threads}
+            cases.append((row, partial(runs[name], steps), steps))
+    return timing.timed(cases, rounds, 1e6)

@@ -4,12 +4,13 @@ Each method takes a problem (x, y, networks, optimiser), a batch size and a numb
 which trains all networks from the start in single precision and returns their parameters, shape (R, P).
 """
 
-import time
-from itertools import pairwise
+from functools import partial
+from itertools import islice
 
 import numpy as np
 import torch
 
+from benchmarks import timing
 from shallow import mlp
 from shallow.stats import stream
 from shallow.train import ensemble
@@ -41,27 +42,27 @@ def loss_of(optimiser):
     return torch.nn.BCEWithLogitsLoss() if optimiser == "adam" else torch.nn.L1Loss()
 
 
-def one_by_one(problem, threads, batches):
+def sequential(weights, biases):
+    """A network in PyTorch with ReLU between its layers."""
+    layers = [torch.nn.Linear(*W.shape[::-1]) for W in weights]
+    for layer, W, b in zip(layers, weights, biases):
+        layer.weight.data, layer.bias.data = torch.tensor(W), torch.tensor(b)
+    return torch.nn.Sequential(*[part for layer in layers for part in (layer, torch.nn.ReLU())][:-1])
+
+
+def one_by_one(problem, batches):
     """nn.Sequential, autograd, torch.optim; `batches(x, y)` yields the batches of one epoch."""
     x, y, networks, optimiser = problem
-    torch.set_num_threads(threads)
     x, y, loss = torch.tensor(x), torch.tensor(y), loss_of(optimiser)
     descents = {"adam": torch.optim.Adam, "adadelta": torch.optim.Adadelta}
 
     def train(network, steps):
-        layers = [torch.nn.Linear(n, m) for n, m in pairwise(networks.widths)]
-        for layer, W, b in zip(layers, *network):
-            layer.weight.data, layer.bias.data = torch.tensor(W), torch.tensor(b)
-        model = torch.nn.Sequential(*[part for layer in layers for part in (layer, torch.nn.ReLU())][:-1])
-        descent, taken = descents[optimiser](model.parameters(), lr=RATES[optimiser]), 0
-        while taken < steps:
-            for inputs, labels in batches(x, y):
-                descent.zero_grad()
-                loss(model(inputs)[:, 0], labels).backward()
-                descent.step()
-                taken += 1
-                if taken == steps:
-                    break
+        model = sequential(*network)
+        descent = descents[optimiser](model.parameters(), lr=RATES[optimiser])
+        for inputs, labels in islice(timing.endless(lambda: batches(x, y)), steps):
+            descent.zero_grad()
+            loss(model(inputs)[:, 0], labels).backward()
+            descent.step()
         return torch.nn.utils.parameters_to_vector(model.parameters()).detach().numpy()
 
     return lambda steps: np.stack([train(networks.network(r), steps) for r in range(NETWORKS)])
@@ -69,26 +70,18 @@ def one_by_one(problem, threads, batches):
 
 def tutorial(problem, batch, threads):
     """One network at a time, as in a tutorial: with a DataLoader."""
-
-    def batches(x, y):
-        return torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=batch, shuffle=True)
-
-    return one_by_one(problem, threads, batches)
+    data, options = torch.utils.data, {"batch_size": batch, "shuffle": True}
+    return one_by_one(problem, lambda x, y: data.DataLoader(data.TensorDataset(x, y), **options))
 
 
 def indexed(problem, batch, threads):
     """One network at a time; batches are taken from the tensors by a random order."""
-
-    def batches(x, y):
-        return ((x[rows], y[rows]) for rows in torch.randperm(len(x)).split(batch))
-
-    return one_by_one(problem, threads, batches)
+    return one_by_one(problem, lambda x, y: ((x[i], y[i]) for i in torch.randperm(len(x)).split(batch)))
 
 
-def stacked(problem, batch, threads, gradients):
+def stacked(problem, batch, gradients):
     """All networks in one tensor per layer, steps by lists of tensors; `gradients(W, b, x, y)` as [*of W, *of b]."""
     x, y, networks, optimiser = problem
-    torch.set_num_threads(threads)
     x, y, rate = torch.tensor(x), torch.tensor(y), RATES[optimiser]
 
     @torch.no_grad()
@@ -142,7 +135,7 @@ def by_hand(problem, batch, threads):
                 delta = torch.bmm(delta, W[layer]).mul_(hidden[layer] > 0)
         return of_weights + of_biases
 
-    return stacked(problem, batch, threads, gradients)
+    return stacked(problem, batch, gradients)
 
 
 def functional(problem, batch, threads):
@@ -156,7 +149,7 @@ def functional(problem, batch, threads):
         return loss(hidden[:, 0], y)
 
     gradient = torch.func.vmap(torch.func.grad(of_one))
-    return stacked(problem, batch, threads, lambda W, b, x, y: list(gradient(W + b, x, y)))
+    return stacked(problem, batch, lambda W, b, x, y: list(gradient(W + b, x, y)))
 
 
 def compiled(problem, batch, threads):
@@ -195,19 +188,13 @@ def agree(widths):
 
 
 def measure(rounds: int, threads: int) -> list[dict]:
-    """Microseconds of a step of one network by method and shape, one time per round; a round times each method once."""
-    rows, runs = [], []
+    """Microseconds of a step of one network by method and shape; a first run is not counted."""
+    cases = []
     for widths, (optimiser, points) in CASES.items():
         agree(widths)
         for name, (make, steps) in METHODS.items():
             run, steps = make(problem(widths), BATCH, threads), steps or points // BATCH
             run(steps)
-            rows.append({"method": name, "widths": widths, "threads": threads, "optimiser": optimiser, "steps": steps})
-            rows[-1]["times"] = []
-            runs.append(run)
-    for _ in range(rounds):
-        for row, run in zip(rows, runs):
-            began = time.perf_counter()
-            run(row["steps"])
-            row["times"].append(round((time.perf_counter() - began) / row["steps"] / NETWORKS * 1e6, 2))
-    return rows
+            row = {"method": name, "widths": widths, "threads": threads, "optimiser": optimiser, "steps": steps}
+            cases.append((row, partial(run, steps), steps * NETWORKS))
+    return timing.timed(cases, rounds, 1e6)

@@ -26,7 +26,6 @@ from shallow.data import cyclic
 from shallow.data.nlgp import eigenvalues
 from shallow.stats import stream
 
-SHARED = ("streams", "algebra", "plane", "perceptrons", "vectors")  # scripts that a laboratory may need
 TIMED = 2000
 IN_NODE = """
 const given = JSON.parse(require('fs').readFileSync(0, 'utf-8'));
@@ -44,7 +43,7 @@ process.stdout.write(JSON.stringify(seconds()));
 
 def page(chapter: str, chosen: dict) -> float:
     """Seconds of a run by the page's scripts."""
-    files = [str(laboratories.STATIC / "lab" / f"{name}.js") for name in (*SHARED, chapter, f"{chapter}_view")]
+    files = [str(laboratories.STATIC / name) for name in laboratories.scripts(chapter)[1:-1]]  # without plots and shell
     given = {"files": files, "chapter": chapter, "settings": chosen}
     done = subprocess.run(
         ["node", "-e", IN_NODE], input=json.dumps(given), capture_output=True, encoding="utf-8", check=True
@@ -155,7 +154,6 @@ WAYS = {"page": page, "library": library, "PyTorch loop": loop}
 
 def measure(rounds: int, threads: int) -> list[dict]:
     """Seconds of the run of each laboratory's first preset by each way, one time per round, after one not counted."""
-    torch.set_num_threads(threads)
     rows, settings = [], {}
     for chapter in CHAPTERS:
         _, label, _, settings[chapter] = importlib.import_module(f"experiments.{chapter}.laboratory").PRESETS[0]

@@ -1,14 +1,16 @@
 """Mini-batch steps of a two-layer ReLU network: the trainer of this book, a plain PyTorch loop, one by hand, and JAX.
 
-Each function takes a problem (sample, network), a batch size and a number of threads, and returns `run(steps)`, which
-trains from the start in single precision with learning rate `RATE` and returns the input weights, shape (m, d).
+Each function takes a problem (sample, network) and a batch size, and returns `run(steps)`, which trains from the start
+in single precision with learning rate `RATE` and returns the input weights, shape (m, d).
 """
 
-import time
+from functools import partial
+from itertools import islice
 
 import numpy as np
 import torch
 
+from benchmarks import timing
 from shallow import nets
 from shallow.data import teachers
 from shallow.stats import stream
@@ -29,11 +31,11 @@ def tensors(sample):
     return (torch.tensor(array, dtype=torch.float32) for array in sample)
 
 
-def plain(problem, batch, threads):
+def plain(problem, batch):
     """As in a tutorial: nn.Sequential, DataLoader, autograd, optim.SGD."""
     sample, network = problem
-    torch.set_num_threads(threads)
     data = torch.utils.data.TensorDataset(*tensors(sample))
+    loader = torch.utils.data.DataLoader(data, batch_size=batch, shuffle=True, drop_last=True)
 
     def run(steps):
         first = torch.nn.Linear(INPUTS, network.width, bias=False)
@@ -43,25 +45,19 @@ def plain(problem, batch, threads):
             last.weight.copy_(torch.tensor(network.v[None]))
         model, loss = torch.nn.Sequential(first, torch.nn.ReLU(), last), torch.nn.MSELoss()
         descent = torch.optim.SGD(model.parameters(), lr=RATE)
-        taken = 0
-        while taken < steps:
-            for x, y in torch.utils.data.DataLoader(data, batch_size=batch, shuffle=True, drop_last=True):
-                descent.zero_grad()
-                loss(model(x)[:, 0], y).backward()
-                descent.step()
-                taken += 1
-                if taken == steps:
-                    break
+        for x, y in islice(timing.endless(lambda: loader), steps):
+            descent.zero_grad()
+            loss(model(x)[:, 0], y).backward()
+            descent.step()
         return first.weight.detach().numpy()
 
     return run
 
 
 @torch.no_grad()
-def by_hand(problem, batch, threads):
+def by_hand(problem, batch):
     """PyTorch without autograd: gradients by hand and in place, batches by random indices drawn at once."""
     sample, network = problem
-    torch.set_num_threads(threads)
     inputs, labels = tensors(sample)
 
     @torch.no_grad()
@@ -83,7 +79,7 @@ def by_hand(problem, batch, threads):
     return run
 
 
-def jax_scan(problem, batch, threads):
+def jax_scan(problem, batch):
     """JAX: gradients by transformation, the loop over steps compiled by `scan`; raises ImportError without JAX."""
     import jax
     import jax.numpy as jnp
@@ -103,18 +99,16 @@ def jax_scan(problem, batch, threads):
         return jax.lax.scan(step, parameters, batches)[0]
 
     def run(steps):
-        rng = np.random.default_rng(0)
-        shape = (steps, batch)
-        batches = (
-            rng.integers(len(inputs), size=shape) if batch < len(inputs) else np.tile(np.arange(batch), (steps, 1))
-        )
+        batches = np.tile(np.arange(batch), (steps, 1))
+        if batch < len(inputs):
+            batches = np.random.default_rng(0).integers(len(inputs), size=batches.shape)
         start = (jnp.asarray(network.W, jnp.float32), jnp.asarray(network.v, jnp.float32))
         return np.asarray(descend(start, jnp.asarray(batches))[0])
 
     return run
 
 
-def fused(problem, batch, threads):
+def fused(problem, batch):
     """The trainer of this book; one run is one thread."""
     sample, network = problem
 
@@ -136,61 +130,34 @@ def agree(width):
     Rounding may switch a neuron that a sample's hyperplane touches: a few weights may differ more than the others.
     """
     given = problem(width, 100)
-    found = {name: make(given, 100, 1)(20) for name, make in available().items()}
+    found = {name: make(given, 100)(20) for name, (make, _) in timing.available(METHODS).items()}
     largest = np.abs(found["fused"]).max()
     for name, weights in found.items():
         error = np.abs(weights - found["fused"]) / largest
         assert np.quantile(error, 0.999) < 1e-5 and error.max() < 1e-2, (name, width)
 
 
-def available():
-    """The methods whose library is installed."""
-    try:
-        import jax  # noqa: F401
-    except ImportError:
-        return {name: make for name, (make, _) in METHODS.items() if name != "JAX"}
-    return {name: make for name, (make, _) in METHODS.items()}
-
-
 def measure(rounds: int, threads: int) -> list[dict]:
-    """Microseconds of a step by method and width, one time per round; a round times each method once."""
-    rows, runs = [], []
+    """Microseconds of a step by method and width; a first run is not counted."""
+    cases = []
     for width, steps in WIDTHS.items():
         agree(width)
-        for name, make in available().items():
-            count = steps * METHODS[name][1]
-            run = make(problem(width), BATCH, threads)
+        for name, (make, more) in timing.available(METHODS).items():
+            run, count = make(problem(width), BATCH), steps * more
             run(count)
-            rows.append({"method": name, "m": width, "threads": threads, "steps": count, "times": []})
-            runs.append(run)
-    for _ in range(rounds):
-        for row, run in zip(rows, runs):
-            began = time.perf_counter()
-            run(row["steps"])
-            row["times"].append(round((time.perf_counter() - began) / row["steps"] * 1e6, 2))
-    return rows
+            row = {"method": name, "m": width, "threads": threads, "steps": count}
+            cases.append((row, partial(run, count), count))
+    return timing.timed(cases, rounds, 1e6)
 
 
-def scaling(rounds: int) -> list[dict]:
-    """Microseconds of a step of the fused trainer by width, dimension and batch, one thread."""
-    rows, runs = [], []
-    cases = [(m, INPUTS, BATCH) for m in (256, 512, 1024, 2048, 4096, 8192, 16_384)]
-    cases += [(1024, d, BATCH) for d in (2, 3, 10, 20)] + [(1024, INPUTS, b) for b in (8, 16, 64, 128, 256)]
-    for m, d, batch in cases:
+def scaling(rounds: int, threads: int) -> list[dict]:
+    """Microseconds of a step of the fused trainer by width, dimension and batch."""
+    sizes, cases = [(m, INPUTS, BATCH) for m in (256, 512, 1024, 2048, 4096, 8192, 16_384)], []
+    sizes += [(1024, d, BATCH) for d in (2, 3, 10, 20)] + [(1024, INPUTS, b) for b in (8, 16, 64, 128, 256)]
+    for m, d, batch in sizes:
         sample = teachers.gaussian(stream("benchmark", "data"), teachers.first_axis(d), POINTS)
-        network = nets.small(stream("benchmark", "network"), m, d, 1e-3)
-
-        def run(steps, sample=sample, network=network, batch=batch):
-            options = {"steps": steps, "batch": batch, "rng": stream("benchmark"), "dtype": np.float32}
-            minibatch.train(*sample, network, rate=RATE, **options)
-
+        run = fused((sample, nets.small(stream("benchmark", "network"), m, d, 1e-3)), batch)
         run(10)
-        rows.append({"m": m, "d": d, "batch": batch, "times": []})
-        runs.append(run)
-    for _ in range(rounds):
-        for row, run in zip(rows, runs):
-            steps = max(200, int(2e8 / (row["m"] * row["d"] * row["batch"])) // 10)
-            began = time.perf_counter()
-            run(steps)
-            row["times"].append(round((time.perf_counter() - began) / steps * 1e6, 3))
-    return rows
+        steps = max(200, int(2e8 / (m * d * batch)) // 10)
+        cases.append(({"m": m, "d": d, "batch": batch}, partial(run, steps), steps))
+    return timing.timed(cases, rounds, 1e6)

@@ -6,12 +6,13 @@ and returns their weights, shape (R, K, n).  Random numbers are those of each li
 """
 
 import math
-import time
+from functools import partial, reduce
 
 import numpy as np
 import torch
 from scipy import fft
 
+from benchmarks import timing
 from shallow import committee
 from shallow.data.nlgp import Process, eigenvalues
 from shallow.stats import stream
@@ -53,7 +54,6 @@ def labels():
 def plain(problem, threads):
     """As in a tutorial: nn.Linear, autograd, optim.SGD; sampling by FFT."""
     networks, classes = problem
-    torch.set_num_threads(threads)
     draws, y = [by_fft(spectral(process)) for process in classes], labels()
 
     def train(W, steps):
@@ -74,7 +74,6 @@ def plain(problem, threads):
 def by_hand(problem, threads, sampler=by_product):
     """PyTorch without autograd: gradients by hand, in place; sampling by a matrix product."""
     networks, classes = problem
-    torch.set_num_threads(threads)
     draws, y = [sampler(spectral(process)) for process in classes], labels()
 
     @torch.no_grad()
@@ -95,13 +94,8 @@ def by_hand(problem, threads, sampler=by_product):
     return lambda steps: np.stack([train(W, steps) for W in networks.W])
 
 
-def by_hand_fft(problem, threads):
-    """The same with sampling by FFT."""
-    return by_hand(problem, threads, by_fft)
-
-
-def jax_parts(problem):
-    """One step (parameters, key) -> parameters of one network, sampling by FFT; raises ImportError without JAX."""
+def in_jax(problem, threads, scan):
+    """JAX, sampling by FFT: a compiled step that is dispatched once per step, or the loop compiled by `scan`."""
     import jax
     import jax.numpy as jnp
     from jax.scipy.special import erf
@@ -118,33 +112,20 @@ def jax_parts(problem):
         W, b = parameters
         return 0.5 * jnp.mean((erf((x @ W.T + b) / math.sqrt(2)).mean(axis=1) - y) ** 2)
 
+    @jax.jit
     def step(parameters, key):
         x = jnp.concatenate([draw(k, r) for k, r in zip(jax.random.split(key), roots)])
         return jax.tree.map(lambda p, g: p - RATE * g, parameters, jax.grad(loss)(parameters, x))
 
-    return jax, [(jnp.asarray(W), jnp.zeros(WIDTH)) for W in networks.W], step
+    @jax.jit
+    def scanned(parameters, keys):
+        return jax.lax.scan(lambda p, key: (step(p, key), None), parameters, keys)[0]
 
+    def train(r, steps):
+        start, keys = (jnp.asarray(networks.W[r]), jnp.zeros(WIDTH)), jax.random.split(jax.random.key(r), steps)
+        return np.asarray((scanned(start, keys) if scan else reduce(step, keys, start))[0])
 
-def jax_step(problem, threads):
-    """JAX: one compiled step, sampling included, that is dispatched once per step."""
-    jax, starts, step = jax_parts(problem)
-    step = jax.jit(step)
-
-    def train(parameters, keys):
-        for key in keys:
-            parameters = step(parameters, key)
-        return np.asarray(parameters[0])
-
-    return lambda steps: np.stack([train(p, jax.random.split(jax.random.key(r), steps)) for r, p in enumerate(starts)])
-
-
-def jax_scan(problem, threads):
-    """JAX: the loop over steps compiled by `scan`."""
-    jax, starts, step = jax_parts(problem)
-    many = jax.jit(lambda parameters, keys: jax.lax.scan(lambda p, k: (step(p, k), None), parameters, keys)[0])
-    return lambda steps: np.stack(
-        [np.asarray(many(p, jax.random.split(jax.random.key(r), steps))[0]) for r, p in enumerate(starts)]
-    )
+    return lambda steps: np.stack([train(r, steps) for r in range(NETWORKS)])
 
 
 def compiled(problem, threads):
@@ -162,21 +143,12 @@ def compiled(problem, threads):
 
 METHODS = {
     "plain loop": plain,
-    "by hand, FFT": by_hand_fft,
+    "by hand, FFT": partial(by_hand, sampler=by_fft),
     "by hand": by_hand,
-    "JAX, a step at a time": jax_step,
-    "JAX, scan": jax_scan,
+    "JAX, a step at a time": partial(in_jax, scan=False),
+    "JAX, scan": partial(in_jax, scan=True),
     "compiled": compiled,
 }
-
-
-def available():
-    """The methods whose library is installed."""
-    try:
-        import jax  # noqa: F401
-    except ImportError:
-        return {name: make for name, make in METHODS.items() if not name.startswith("JAX")}
-    return METHODS
 
 
 def agree(runs, steps=100):
@@ -190,17 +162,14 @@ def agree(runs, steps=100):
 
 
 def measure(rounds: int, threads: int, steps: int = 200) -> list[dict]:
-    """Microseconds of a step of one network by method, one time per round; a round times each method once.
+    """Microseconds of a step of one network by method; a first run is not counted.
 
     The process has `threads` processors; JAX uses them as it likes.
     """
-    runs = {name: make(problem(), threads) for name, make in available().items()}
+    runs = {name: make(problem(), threads) for name, make in timing.available(METHODS).items()}
     agree(runs)
-    rows = [{"method": name, "threads": threads, "steps": steps, "times": []} for name in runs]
-    for counted in [False] + [True] * rounds:
-        for row in rows:
-            began = time.perf_counter()
-            runs[row["method"]](steps)
-            if counted:
-                row["times"].append(round((time.perf_counter() - began) / steps / NETWORKS * 1e6, 2))
-    return rows
+    cases = []
+    for name, run in runs.items():
+        run(steps)
+        cases.append(({"method": name, "threads": threads, "steps": steps}, partial(run, steps), steps * NETWORKS))
+    return timing.timed(cases, rounds, 1e6)

@@ -5,12 +5,14 @@ a factor; the page draws it beside the times and compares the exponents.  How a 
 timed by :mod:`benchmarks.minibatch`.
 """
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from timeit import timeit
 
 import numpy as np
 
+from benchmarks import timing
 from experiments.localization import gaussian_flow
 from experiments.simplicity_bias import two_fits
 from experiments.simplicity_bias.extremal import cells as extremal
@@ -34,7 +36,7 @@ class Curve:
     """One routine and one size.
 
     Attributes:
-        chapter, routine: where it is used, and its name in the library.
+        routine: its name in the library.
         size: symbol of what grows, and in words.
         law: the docstring's cost, as TeX.
         cost: the same as a number, at a size.
@@ -42,16 +44,15 @@ class Curve:
         sizes: ascending.
     """
 
-    chapter: str
     routine: str
     size: tuple[str, str]
     law: str
     cost: Callable[[int], float]
     problem: Callable[[int], tuple[Callable[[], object], int]]
-    sizes: tuple[int, ...]
+    sizes: Sequence[int]
 
 
-def on_a_line(n, m, epochs=1000):
+def on_a_line(n=POINTS, m=NEURONS, epochs=1000):
     """Epochs of the univariate trainer; the step falls with n, because the loss is a sum."""
     sample = cyclic.sample(n, seed=0)
     network = nets.default(sample.rng, m)
@@ -86,7 +87,7 @@ def by_groups(m, n=1000, alignment=8000, steps=400_000):
     return lambda: flow.train(x, y, aligned, step=two_fits.STEP, steps=steps), steps
 
 
-def tangent_kernel(n, width):
+def tangent_kernel(n=2000, width=64):
     """Of a network with three hidden layers and seven inputs."""
     network = mlp.default([stream("scaling", "network")], (7, width, width, width, 1)).network(0)
     x = stream("scaling", "inputs", n).standard_normal((n, 7))
@@ -138,81 +139,70 @@ def powers(first, last):
     return tuple(2**k for k in range(first, last + 1))
 
 
-NEURON, POINT, VALUE = ("m", "neurons"), ("n", "points"), ("N", "values")
-CURVES = (
-    Curve(
-        "cyclic_labels", "train.univariate.train", NEURON, "n + m", lambda m: POINTS + m,
-        lambda m: on_a_line(POINTS, m), powers(6, 14),
+def rings(most):
+    """20, 40, ..., 10 2^most."""
+    return tuple(10 * power for power in powers(1, most))
+
+
+NEURON, POINT = ("m", "neurons"), ("n", "points")
+CURVES = {
+    "cyclic_labels": (
+        Curve("train.univariate.train", NEURON, "n + m", lambda m: POINTS + m, lambda m: on_a_line(m=m), powers(6, 14)),
+        Curve("train.univariate.train", POINT, "n + m", lambda n: n + NEURONS, on_a_line, powers(6, 14)),
     ),
-    Curve(
-        "cyclic_labels", "train.univariate.train", POINT, "n + m", lambda n: n + NEURONS,
-        lambda n: on_a_line(n, NEURONS), powers(6, 14),
+    "hidden_structure": (
+        Curve("kernels.layered.ntk", POINT, "n^2", lambda n: n**2, tangent_kernel, powers(6, 12)),
+        Curve(
+            "kernels.layered.ntk",
+            ("m", "width of a layer"),
+            r"\sum_l (m_l + m_{l-1})",
+            lambda m: 6 * m + 8,
+            lambda m: tangent_kernel(width=m),
+            powers(3, 9),
+        ),
+        Curve("linear_machines.coordinate_descent", POINT, "n r", lambda n: n * RANK, passes, powers(10, 15)),
     ),
-    Curve(
-        "hidden_structure", "kernels.layered.ntk", POINT, "n^2", lambda n: n**2,
-        lambda n: tangent_kernel(n, 64), powers(6, 12),
+    "simplicity_bias": (
+        Curve("extremal.circle", POINT, r"n \log n", lambda n: n * np.log(n), circle, powers(8, 18)),
+        Curve("train.flow.train", NEURON, "K^2 d^2", lambda m: 1, by_groups, powers(3, 10)),
     ),
-    Curve(
-        "hidden_structure", "kernels.layered.ntk", ("m", "width of a layer"), r"\sum_l (m_l + m_{l-1})",
-        lambda m: 6 * m + 8, lambda m: tangent_kernel(2000, m), powers(3, 9),
+    "heavy_tails": (
+        Curve("spectra.esd.eigenvalues", ("d", "columns"), "d^3", lambda d: d**3, eigenvalues, powers(5, 10)),
+        Curve(
+            "spectra.tails.power_law", ("N", "values"), r"N^2 \text{ at most}", lambda n: n**2, power_law, powers(8, 15)
+        ),
     ),
-    Curve(
-        "hidden_structure", "linear_machines.coordinate_descent", POINT, "n r", lambda n: n * RANK,
-        passes, powers(10, 15),
+    "localization": (
+        Curve("train.online.train", ("N", "pixels"), "4 K N + 2 N r", operations, online_steps, rings(6)),
+        Curve("data.nlgp.Process.sample", ("B", "samples"), "B", lambda count: count, samples, powers(4, 15)),
+        Curve(
+            "gaussian_flow.velocity",
+            ("n", "pixels"),
+            "K n^2 + K^2 n",
+            lambda n: PIXELS * n**2 + PIXELS**2 * n,
+            velocity,
+            rings(7),
+        ),
     ),
-    Curve(
-        "simplicity_bias", "extremal.circle", POINT, r"n \log n", lambda n: n * np.log(n),
-        circle, powers(8, 18),
-    ),
-    Curve(
-        "simplicity_bias", "train.flow.train", NEURON, "K^2 d^2", lambda m: 1,
-        by_groups, powers(3, 10),
-    ),
-    Curve(
-        "heavy_tails", "spectra.esd.eigenvalues", ("d", "columns"), "d^3", lambda d: d**3,
-        eigenvalues, powers(5, 10),
-    ),
-    Curve(
-        "heavy_tails", "spectra.tails.power_law", VALUE, r"N^2 \text{ at most}", lambda n: n**2,
-        power_law, powers(8, 15),
-    ),
-    Curve(
-        "localization", "train.online.train", ("N", "pixels"), "4 K N + 2 N r", operations,
-        online_steps, tuple(PIXELS * k // 2 for k in powers(0, 5)),
-    ),
-    Curve(
-        "localization", "data.nlgp.Process.sample", ("B", "samples"), "B", lambda count: count,
-        samples, powers(4, 15),
-    ),
-    Curve(
-        "localization", "gaussian_flow.velocity", ("n", "pixels"), "K n^2 + K^2 n",
-        lambda n: PIXELS * n**2 + PIXELS**2 * n, velocity, tuple(PIXELS * k // 2 for k in powers(0, 6)),
-    ),
-)  # fmt: skip
+}
 
 
 def measure(rounds: int, threads: int) -> list[dict]:
-    """Microseconds of a part of a run (an epoch, a step, a call) by curve and size, one time per round.
+    """Microseconds of a part of a run (an epoch, a step, a call) by curve and size.
 
-    A first run compiles and says how often a short one is repeated.  A round times every size of every curve once, so
-    that a disturbance hits all alike.
+    A first run compiles, and a second says how often a short one is repeated.
     """
-    found, runs = [], []
-    for curve in CURVES:
-        row = {"chapter": curve.chapter, "routine": curve.routine, "size": curve.size, "law": curve.law, "points": []}
-        for size in curve.sizes:
-            run, parts = curve.problem(size)
-            run()
-            began = time.perf_counter()
-            run()
-            repeats = int(np.ceil(LEAST / (time.perf_counter() - began)))
-            row["points"].append({"size": size, "cost": float(curve.cost(size)), "times": []})
-            runs.append((row["points"][-1]["times"], run, repeats, parts))
-        found.append(row)
-    for _ in range(rounds):
-        for times, run, repeats, parts in runs:
-            began = time.perf_counter()
-            for _ in range(repeats):
+    curves, cases = [], []
+    for chapter, found in CURVES.items():
+        for one in found:
+            points = []
+            for size in one.sizes:
+                run, parts = one.problem(size)
                 run()
-            times.append(float(f"{(time.perf_counter() - began) / repeats / parts * 1e6:.5g}"))
-    return found
+                repeats = int(np.ceil(LEAST / timeit(run, number=1)))
+                points.append({"size": size, "cost": float(one.cost(size))})
+                cases.append((points[-1], partial(timeit, run, number=repeats), repeats * parts))
+            row = {"chapter": chapter, "routine": one.routine, "size": one.size, "law": one.law}
+            curves.append(row | {"points": points})
+    timing.timed(cases, rounds, 1e6)
+    return curves

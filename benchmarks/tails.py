@@ -1,17 +1,17 @@
 """Power-law fits and spectra beside what a reader would otherwise use.
 
-Each method of `FITS` takes a sample and returns `run()`, which chooses the cut with the smallest Kolmogorov-Smirnov
-distance and returns (alpha, xmin, distance).  Each method of `SPECTRA` takes a matrix and a number of threads and
-returns `run()`, which returns all eigenvalues of W^T W in descending order.  `measure` times all of them side by side.
+Each method of `FITS` takes a sample, chooses the cut with the smallest Kolmogorov-Smirnov distance and returns (alpha,
+xmin, distance).  Each method of `SPECTRA` takes a matrix W and returns all eigenvalues of W^T W in descending order.
 """
 
-import time
+from functools import partial
 
 import numba
 import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
+from benchmarks import timing
 from shallow.spectra import esd, rank_one, tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 from shallow.stats import stream
@@ -43,27 +43,20 @@ def package(x):
     """`powerlaw`, without its ceiling of 3 on the exponent."""
     import powerlaw
 
-    def run():
-        fit = powerlaw.Fit(x, verbose=0, parameter_ranges={"alpha": [1, None]})
-        return fit.alpha, fit.xmin, fit.D
-
-    return run
+    fit = powerlaw.Fit(x, verbose=0, parameter_ranges={"alpha": [1, None]})
+    return fit.alpha, fit.xmin, fit.D
 
 
 def vectorised(x):
     """NumPy over the tail, a Python loop over the cuts."""
-
-    def run():
-        values, best = np.sort(x), (np.inf,)
-        logs = np.log(values)
-        for i in range(len(x) - 2):
-            tail = logs[i:] - logs[i]
-            alpha = 1 + 1 / tail.mean()
-            distance = np.abs(1 - np.exp((1 - alpha) * tail) - np.arange(len(tail)) / len(tail)).max()
-            best = min(best, (distance, alpha, values[i]))
-        return best[1], best[2], best[0]
-
-    return run
+    values, best = np.sort(x), (np.inf,)
+    logs = np.log(values)
+    for i in range(len(x) - 2):
+        tail = logs[i:] - logs[i]
+        alpha = 1 + 1 / tail.mean()
+        distance = np.abs(1 - np.exp((1 - alpha) * tail) - np.arange(len(tail)) / len(tail)).max()
+        best = min(best, (distance, alpha, values[i]))
+    return best[1], best[2], best[0]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -84,76 +77,39 @@ def _every_term(logs):
 
 def compiled(x):
     """Every cut and every term, compiled."""
-
-    def run():
-        values = np.sort(x)
-        alpha, at, distance = _every_term(np.log(values))
-        return alpha, values[at], distance
-
-    return run
+    values = np.sort(x)
+    alpha, at, distance = _every_term(np.log(values))
+    return alpha, values[at], distance
 
 
 def bounds(x):
     """The fit of this book."""
-
-    def run():
-        fit = tails.power_law(x)
-        return fit.alpha, fit.xmin, fit.distance
-
-    return run
-
-
-def numpy_decomposition(W, threads):
-    """All of the decomposition, as `np.linalg.svd(W)` without options."""
-    return lambda: np.linalg.svd(W)[1] ** 2
-
-
-def numpy_values(W, threads):
-    """Singular values only."""
-    return lambda: np.linalg.svd(W, compute_uv=False) ** 2
-
-
-def torch_values(W, threads):
-    """Singular values only, by PyTorch in float64."""
-    torch.set_num_threads(threads)
-    return lambda: (torch.linalg.svdvals(torch.from_numpy(W)) ** 2).numpy()
-
-
-def certified(W, threads):
-    """The eigenvalues of this book."""
-    return lambda: esd.eigenvalues(W)
+    fit = tails.power_law(x)
+    return fit.alpha, fit.xmin, fit.distance
 
 
 FITS = {"powerlaw": package, "NumPy": vectorised, "numba": compiled, "bounds": bounds}
 SPECTRA = {
-    "NumPy svd": numpy_decomposition,
-    "NumPy svd, values only": numpy_values,
-    "PyTorch svdvals": torch_values,
-    "certified Gram matrix": certified,
+    "NumPy svd": lambda W: np.linalg.svd(W)[1] ** 2,  # all of the decomposition, as without options
+    "NumPy svd, values only": lambda W: np.linalg.svd(W, compute_uv=False) ** 2,
+    "PyTorch svdvals": lambda W: (torch.linalg.svdvals(torch.from_numpy(W)) ** 2).numpy(),
+    "certified Gram matrix": esd.eigenvalues,
 }
 
 
-def measure(rounds: int = 5, threads: int = 1) -> list[dict]:
-    """Milliseconds of every method on every input, as rows with method, input and one time per round.
+def measure(rounds: int, threads: int) -> list[dict]:
+    """Milliseconds of every method on every input; 10 s a round.
 
-    The first call of a method compiles, is checked against the others and is not counted.  A round times each method
-    once, so that a disturbance hits all alike; 10 s a round.
+    The first call of a method compiles, is checked against the others and is not counted.
     """
-    rows, runs = [], []
+    cases = []
     with threadpool_limits(threads):
-        for table, inputs, arguments in ((FITS, samples(), ()), (SPECTRA, matrices(), (threads,))):
+        for methods, inputs in ((FITS, samples()), (SPECTRA, matrices())):
             for name, given in inputs.items():
                 wanted = None
-                for method, make in table.items():
-                    run = make(given, *arguments)
-                    found = np.array(run())
+                for method, find in methods.items():
+                    found = np.array(find(given))
                     wanted = found if wanted is None else wanted
                     assert np.abs(found / wanted - 1).max() < 1e-6, (method, name)
-                    rows.append({"method": method, "input": name, "times": []})
-                    runs.append(run)
-        for _ in range(rounds):
-            for row, run in zip(rows, runs):
-                began = time.perf_counter()
-                run()
-                row["times"].append(round((time.perf_counter() - began) * 1e3, 3))
-    return rows
+                    cases.append(({"method": method, "input": name}, partial(find, given), 1))
+        return timing.timed(cases, rounds, 1e3)

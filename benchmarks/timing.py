@@ -1,13 +1,13 @@
-"""Timing the methods of :mod:`benchmarks.univariate`, in a process of its own for every number of threads."""
+"""What the suites share: processes with few processors, methods that are installed, and timing in rounds."""
 
-import functools
+import importlib
 import importlib.metadata
+import importlib.util
 import os
 import platform
 import time
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-
-NETWORKS = 8
 
 
 def confine(threads: int) -> None:
@@ -15,40 +15,42 @@ def confine(threads: int) -> None:
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
-@functools.cache
-def prepared(method: str, dtype: str, n: int, m: int, threads: int):
-    """The method with its problems, compiled and checked against the book's trainer; None without its library."""
-    import numpy as np
+def measured(name: str, rounds: int, threads: int) -> list[dict]:
+    """What a function of this package, such as `flow.measure`, finds; libraries are loaded here."""
+    import torch
 
-    from benchmarks import univariate
-    from shallow import nets
-    from shallow.data import cyclic
-
-    samples = [cyclic.sample(n, seed=seed) for seed in range(NETWORKS)]
-    problems = [(data.x, data.y, nets.default(data.rng, m)) for data in samples]
-    make, _, epochs = univariate.METHODS[method]
-    try:
-        run = make(problems, dtype, threads)
-    except ImportError:
-        return None
-    wanted = univariate.prefix_sums(problems, "float64", 1)(20)
-    for found, network in zip(run(20), wanted, strict=True):
-        for a, b in zip(found, network, strict=True):
-            assert np.abs(a - b).max() < (1e-10 if dtype == "float64" else 1e-2), (method, dtype, n, m)
-    run(epochs)
-    return run
+    torch.set_num_threads(threads)
+    module, _, function = name.partition(".")
+    return getattr(importlib.import_module(f"benchmarks.{module}"), function)(rounds, threads)
 
 
-def seconds(method: str, dtype: str, n: int, m: int, threads: int) -> float | None:
-    """Seconds per epoch and network, once."""
-    from benchmarks import univariate
+def available(methods: dict) -> dict:
+    """The methods whose library is installed."""
+    installed = importlib.util.find_spec("jax") is not None
+    return {name: method for name, method in methods.items() if installed or not name.startswith("JAX")}
 
-    run, epochs = prepared(method, dtype, n, m, threads), univariate.METHODS[method][2]
-    if run is None:
-        return None
-    start = time.perf_counter()
-    run(epochs)
-    return (time.perf_counter() - start) / epochs / NETWORKS
+
+def endless(epoch: Callable[[], Iterable]) -> Iterator:
+    """The batches of one epoch after the other."""
+    while True:
+        yield from epoch()
+
+
+def timed(cases: list[tuple[dict, Callable[[], object], float]], rounds: int, unit: float) -> list[dict]:
+    """The rows of the cases, each now with its `times`, one per round, of five digits.
+
+    A case is a row, a run, and into how many parts, such as steps, its time is divided; `unit` is 1e3 for milliseconds.
+    A round times each run once, so that a disturbance hits all alike.
+    """
+    rows = [row for row, _, _ in cases]
+    for row in rows:
+        row["times"] = []
+    for _ in range(rounds):
+        for row, run, parts in cases:
+            began = time.perf_counter()
+            run()
+            row["times"].append(float(f"{(time.perf_counter() - began) / parts * unit:.5g}"))
+    return rows
 
 
 def environment() -> dict:

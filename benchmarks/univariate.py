@@ -6,14 +6,19 @@ parameters (W, b, v) of every network.
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numba
 import numpy as np
 import torch
 
+from benchmarks import timing
+from shallow import nets
+from shallow.data import cyclic
 from shallow.train import univariate
 
-STEP = 0.01
+STEP, NETWORKS = 0.01, 8
+SIZES = [(50, 128), (105, 128), (105, 512), (200, 512)]
 
 
 def pytorch_loop(problems, dtype, threads):
@@ -43,13 +48,11 @@ def pytorch_loop(problems, dtype, threads):
             trained.append([parameter.detach().numpy().ravel() for parameter in model.parameters()])
         return trained
 
-    torch.set_num_threads(threads)
     return run
 
 
 def pytorch_batched(problems, dtype, threads):
     """All networks at once with gradients by hand: no autograd, no Python loop over networks."""
-    torch.set_num_threads(threads)
     x, y = (torch.tensor(np.stack(a), dtype=getattr(torch, dtype)) for a in list(zip(*problems, strict=True))[:2])
     start = [np.stack([getattr(net, name).ravel() for *_, net in problems]) for name in ("W", "b", "v")]
 
@@ -124,33 +127,35 @@ def _dense(x, y, W, b, v, step, epochs):
             b[k] = c - step * u * g0
 
 
+def one_a_thread(train, problems, threads):
+    """The run of a function that trains one network, (x, y, network, epochs) -> (W, b, v), without the GIL."""
+
+    def run(epochs):
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(lambda problem: train(*problem, epochs), problems))
+
+    return run
+
+
 def numba_dense(problems, dtype, threads):
     """A compiled dense loop, one network per thread."""
 
-    def train(problem, epochs):
-        x, y, network = problem
+    def train(x, y, network, epochs):
         W, b, v = (a.ravel().astype(dtype) for a in (network.W, network.b, network.v))
         _dense(x.astype(dtype), y.astype(dtype), W, b, v, W.dtype.type(STEP), epochs)
         return W, b, v
 
-    def run(epochs):
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(lambda problem: train(problem, epochs), problems))
-
-    return run
+    return one_a_thread(train, problems, threads)
 
 
 def prefix_sums(problems, dtype, threads):
     """The trainer of this book, one network per thread."""
 
-    def run(epochs):
-        def one(problem):
-            return univariate.train(*problem, step=STEP, epochs=epochs, records=max(epochs, 1)).network
+    def train(x, y, network, epochs):
+        last = univariate.train(x, y, network, step=STEP, epochs=epochs, records=max(epochs, 1)).network
+        return last.W.ravel(), last.b, last.v
 
-        with ThreadPoolExecutor(threads) as pool:
-            return [(network.W.ravel(), network.b, network.v) for network in pool.map(one, problems)]
-
-    return run
+    return one_a_thread(train, problems, threads)
 
 
 #: name: (function, number types, epochs in one timing)
@@ -161,3 +166,24 @@ METHODS = {
     "numba dense": (numba_dense, ("float32", "float64"), 20_000),
     "prefix sums": (prefix_sums, ("float64",), 20_000),
 }
+
+
+def measure(rounds: int, threads: int) -> list[dict]:
+    """Microseconds of an epoch of one network by method, number type, and numbers of points and neurons.
+
+    Before that all methods have to agree on the parameters after twenty epochs, and have run once.
+    """
+    cases = []
+    for n, m in SIZES:
+        samples = [cyclic.sample(n, seed=seed) for seed in range(NETWORKS)]
+        problems = [(data.x, data.y, nets.default(data.rng, m)) for data in samples]
+        wanted = prefix_sums(problems, "float64", 1)(20)
+        for name, (make, dtypes, epochs) in timing.available(METHODS).items():
+            for dtype in dtypes:
+                run, most = make(problems, dtype, threads), 1e-10 if dtype == "float64" else 1e-2
+                for found, network in zip(run(20), wanted, strict=True):
+                    assert all(np.abs(a - b).max() < most for a, b in zip(found, network, strict=True)), (name, n, m)
+                run(epochs)
+                row = {"method": name, "dtype": dtype, "n": n, "m": m, "threads": threads}
+                cases.append((row, partial(run, epochs), epochs * NETWORKS))
+    return timing.timed(cases, rounds, 1e6)

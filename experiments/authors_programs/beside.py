@@ -45,19 +45,12 @@ REPOSITORIES = {
 
 @dataclass(frozen=True)
 class Program:
-    """One run of a program: what ran, its numbers, and what computes them again.
-
-    Attributes:
-        chapter: that of the document.
-        what: what ran and what is compared, in words.
-        recording: inputs and outputs.
-        compute: the library's value of every output.
-    """
+    """One run of a program."""
 
     chapter: str
-    what: str
+    what: str  # what ran and what is compared, in words
     recording: Recording
-    compute: Callable[[], Mapping[str, np.ndarray]]
+    compute: Callable[[], Mapping[str, np.ndarray]]  # the library's value of every output
 
 
 _READ_OUT = "weights, spectra, exponents, read-outs, overlaps of singular vectors"

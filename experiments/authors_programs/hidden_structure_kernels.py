@@ -25,26 +25,18 @@ def labels(name: str) -> np.ndarray:
     return 2 * PROGRAM[name] - 1
 
 
-def linear_svc(suffix: str, **changes) -> list[machines.Machine]:
+def of_linear_svc(suffix: str) -> dict[str, np.ndarray]:
     """Machines by liblinear on the features of 20 or 100 points, for each C."""
     setting = SETTINGS[f"svc{suffix}"]
-    options = {"dual": True, "max_iter": setting["max_iter"], "tolerance": setting["tol"]} | changes
+    options = {"dual": True, "max_iter": setting["max_iter"], "tolerance": setting["tol"]}
     x, y, seed = features(f"x{suffix}"), labels(f"y{suffix}"), setting["random_state"]
-    return [linear_machines.squared_hinge(x, y, C, Seed(seed), **options) for C in setting["C"]]
-
-
-def of_linear_svc(suffix: str) -> dict[str, np.ndarray]:
-    found = linear_svc(suffix)
+    found = [linear_machines.squared_hinge(x, y, C, Seed(seed), **options) for C in setting["C"]]
     return {
         "coefficients": np.array([machine.coefficients for machine in found]),
         "intercept": np.array([machine.intercept for machine in found]),
         "decision_new": np.array([machine.values(features("x_new")) for machine in found]),
         "iterations": np.array([machine.convergence.iterations for machine in found]),
     }
-
-
-def gaussian(x: np.ndarray, z: np.ndarray, gamma: float) -> np.ndarray:
-    return np.exp(-gamma * cdist(x, z, "sqeuclidean"))
 
 
 def svc(kernel, C: float, tolerance: float) -> tuple[np.ndarray, int]:
@@ -60,7 +52,10 @@ def computed() -> dict[str, np.ndarray]:
     found = {f"svc{suffix}_{key}": value for suffix in ("", "_hundred") for key, value in of_linear_svc(suffix).items()}
     network = Stack(PROGRAM["theta_16"][None], tuple(SETTINGS["widths"])).network(0)
     rbf, linear = SETTINGS["rbf"], SETTINGS["linear"]
-    by_rbf = [svc(lambda x, z, gamma=gamma: gaussian(x, z, gamma), C, rbf["tol"]) for C, gamma in rbf["C_gamma"]]
+    by_rbf = [
+        svc(lambda x, z, gamma=gamma: np.exp(-gamma * cdist(x, z, "sqeuclidean")), C, rbf["tol"])
+        for C, gamma in rbf["C_gamma"]
+    ]
     return found | {
         "features": features("x"),
         "kernel_new": layered.ntk(*network, PROGRAM["x_new"], PROGRAM["x"], output="probability"),

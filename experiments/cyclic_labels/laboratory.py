@@ -67,21 +67,12 @@ def train(chosen: Settings) -> tuple[cyclic.Sample, univariate.Run]:
     """
     sample = cyclic.from_counts([chosen[name] for name in CLUSTERS], seed=chosen["seed"])
     network, rates = start(sample.rng, chosen["width"], **INITIAL[chosen["initial"]])
-    run = univariate.train(
-        sample.x,
-        sample.y,
-        network,
-        step=chosen["step"],
-        epochs=EPOCHS,
-        grid=GRID,
-        rates=rates,
-        reduction=chosen["loss"],
-    )
-    return sample, run
+    options = dict(step=chosen["step"], epochs=EPOCHS, grid=GRID, rates=rates, reduction=chosen["loss"])
+    return sample, univariate.train(sample.x, sample.y, network, **options)
 
 
 def losses(chosen: Settings, run: univariate.Run) -> dict[str, np.ndarray]:
-    """Mean hinge loss at the training points and on the grid at every record: train and test, shape (R,) each."""
+    """Mean hinge loss at the training points and on the grid at every record."""
     n = sum(chosen[name] for name in CLUSTERS)
     return {"train": run.loss / (n if chosen["loss"] == "sum" else 1), "test": hinge(run.predictions).mean(axis=-1)}
 
@@ -92,10 +83,7 @@ def checksum(run: univariate.Run) -> int:
 
 
 def recorded() -> list[dict]:
-    """The presets with their runs, as `laboratories.show` embeds them.
-
-    Losses keep all bits; x, y and the last f are for drawing.  Cost: five runs, half a second.
-    """
+    """The presets with their runs, as `laboratories.show` embeds them; x, y and the last f are for drawing alone."""
     presets = []
     for key, label, note, chosen in PRESETS:
         sample, run = train(chosen)

@@ -58,14 +58,12 @@ def run(
     decay: float = 0.0,
     keep: tuple[str, ...] = (),
 ) -> xr.Dataset:
-    """Train one network and reduce it to its loss curves.
+    """Train one network and reduce it to its loss curves over `epoch` (records) and `cluster`.
 
-    Returns a Dataset over `epoch` (records) and `cluster` with train_loss (summed hinge), test_loss (mean hinge on the
-    grid), trace (mean f'^2 at the training points, the trace of the AGOP), cluster_loss, error (misclassified share of
-    the grid), cluster_error, and the scalars zero_epoch (NaN if the training loss never reached zero) and
-    diverged_epoch (NaN if finite).  `keep` adds "predictions" (epoch, grid; float32), "outputs" (epoch, point),
-    "slope_energy" (mean f'^2 on the grid by cluster; epoch, cluster) and "sample" (x, y).  A diverged run has NaN
-    everywhere.
+    train_loss is the summed hinge, test_loss its mean on the grid, trace the mean f'^2 at the training points (the
+    trace of the AGOP), error the misclassified share of the grid; zero_epoch is NaN if the training loss never reached
+    zero, diverged_epoch NaN if finite.  `keep` adds "predictions", "outputs", "slope_energy" (mean f'^2 on the grid by
+    cluster) and "sample" (x, y).  A diverged run has NaN everywhere.
     """
     sample = cyclic.sample(n, periods=periods, base=base, seed=seed, design=design)
     network, rates = start(sample.rng, width, initial=initial, alpha=alpha, antisymmetric=antisymmetric)

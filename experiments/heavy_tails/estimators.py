@@ -32,9 +32,6 @@ def noise_spectrum(rng: np.random.Generator, h: int, d: int) -> np.ndarray:
     Orthogonal transformations make W bidiagonal with independent $\chi$ entries and keep its singular values (Dumitriu
     and Edelman 2002), so that no matrix is drawn.
 
-    Raises:
-        ValueError: unless h and d are integers of at least 2.
-
     Cost: O(min(h, d)^2), 12 ms at 1500 x 1000; the matrix itself takes 90 ms.
     """
     checks.integers(2, h=h, d=d)
@@ -56,13 +53,6 @@ def noise_exponent(h: int, d: int, shares: np.ndarray) -> np.ndarray:
               - (1 - q)\,[\mathrm{Im\,Li}_2(r e^{i\chi}) + \chi \ln(1 - q)] .
 
     Accurate to 1e-6 from t = 1e-4 on, below which the terms cancel.
-
-    Args:
-        h, d: shape of the matrix.
-        shares: t, any shape.
-
-    Raises:
-        ValueError: for shares outside (0, 1), or an impossible shape.
     """
     checks.within("(0, 1)", shares=shares)
     q, shares = MarchenkoPastur(h, d).ratio, np.asarray(shares, dtype=float)
@@ -112,9 +102,6 @@ def sample(law: str, rng: np.random.Generator, count: int, contamination: float 
         law: "MP R", the spectrum of a Gaussian matrix with h/d = R; "exponential"; "Pareto A", independent values with
             density exponent A > 1 above 1.
         contamination: share of the values that come from the spectrum of a Gaussian matrix with h/d = 1.5 and mean 1.
-
-    Raises:
-        ValueError: for an unknown law or an impossible number, count or contamination.
     """
     checks.within("[0, 1)", contamination=contamination)
     kind, number = _parsed(law)
@@ -151,10 +138,6 @@ def tail_weight(values: np.ndarray, share: float = 0.01, *, axis: int = -1) -> n
     $x_t$ is the value above which a share t of the values lies.  T does not depend on scale or place, hardly on the
     aspect ratio of a random matrix (2.3 to 3.2 at a share of 0.01), and not on fewer than $p N$ outliers.  A tail is
     *heavy* by the usual definition if it is heavier than exponential, that is if T exceeds :func:`exponential_weight`.
-
-    Args:
-        values: any order along `axis`, reduced over it.
-        share: p in (0, 1/4).
     """
     checks.within("(0, 0.25)", share=share)
     middle, quarter, far = np.quantile(values, [0.5, 0.75, 1 - share], axis=axis)
@@ -180,11 +163,9 @@ def population_weight(law: str, share: float = 0.01) -> float:
 
 
 def edge_distances(quantile, shares: np.ndarray, points: int = 4000) -> np.ndarray:
-    r"""Distance of a law above its cut from the power law fitted there, for shares t: what the scan minimises.
+    """Distance of a law, given by its quantile function, above its cut from the power law fitted there, for shares t.
 
-    Args:
-        quantile: the law's quantile function.
-        shares: t in (0, 1), shape (T,).
+    This is what the scan minimises.
     """
     grid = (np.arange(points) + 0.5) / points
     values = quantile(1 - np.asarray(shares, dtype=float)[:, None] * (1 - grid))
@@ -194,11 +175,7 @@ def edge_distances(quantile, shares: np.ndarray, points: int = 4000) -> np.ndarr
 
 
 def moved(values: np.ndarray, *, scale: float = 1.0, top: float = 1.0) -> tuple[float, float]:
-    """PL_Alpha_Hill and PL_Alpha_KS after W is multiplied by `scale` and its largest singular value by `top`.
-
-    Args:
-        values: eigenvalues of W^T W, descending, shape (N,).
-    """
+    """PL_Alpha_Hill and PL_Alpha_KS of descending values after scaling W, and its largest singular value by `top`."""
     values = np.asarray(values, dtype=float) * scale**2
     values = np.append(values[0] * top**2, values[1:])
     return tails.hill(values), tails.scan(values).alpha

@@ -86,10 +86,9 @@ class Entries:
     def frobenius(self, tiny: float) -> float:
         r"""Limit of $\|D\|_F / \sqrt{hd}$ for Adam's direction $G / (|G| + \epsilon)$.
 
-        .. math:: \Bigl(\mathbb E \frac{u^2}{(u + \delta)^2}\Bigr)^{1/2}, \qquad u = |a z|, \quad a, z \sim N(0, 1) .
+        .. math:: \Bigl(\mathbb E \frac{u^2}{(u + \delta)^2}\Bigr)^{1/2}, \qquad u = |a z|, \quad a, z \sim N(0, 1) ;
 
-        Args:
-            tiny: $\epsilon$ over $2 c s / \sqrt{hd}$.
+        `tiny` is $\epsilon$ over $2 c s / \sqrt{hd}$.
         """
         delta = tiny / np.sqrt(self.shared + self.private)
 
@@ -101,12 +100,7 @@ class Entries:
 
 
 def entries(n: int, d: int, *, link: str = "softplus", noise: float = 0.3, strength: float = 1.0) -> Entries:
-    r"""The variances for n points in d dimensions.
-
-    Args:
-        link, noise: of the teacher.
-        strength: $\kappa = |a|^2/h$, 1 in NTK scaling and $1/h$ in mean-field scaling.
-    """
+    r"""The variances for n points in d dimensions; `strength` is $\kappa$, in mean-field scaling $1/h$."""
     teacher, tanh = moments(link), moments("tanh")
     square = teacher.null_loss(noise)
     return Entries(
@@ -130,20 +124,14 @@ def effective_square(theta: float, d: int, *, overlap: float, tilt: float) -> fl
     .. math:: \theta_e^2 = \tfrac12 \theta^2 - c\,\alpha \sqrt d\,\theta
        + \theta \sqrt{\tfrac14 \theta^2 - c\,\alpha \sqrt d\,\theta + \alpha^2 d} .
 
-    Args:
-        theta: norm of the update.
-        overlap, tilt: $\alpha$ and c; with c = 1 the result is $\theta^2 - 2 \alpha \sqrt d\,\theta$.
+    `overlap` and `tilt` are $\alpha$ and c; with c = 1 the result is $\theta^2 - 2 \alpha \sqrt d\,\theta$.
     """
     along = overlap * np.sqrt(d)
     return theta**2 / 2 - tilt * along * theta + theta * np.sqrt(theta**2 / 4 - tilt * along * theta + along**2)
 
 
 def spike_norm(h: int, d: int, *, overlap: float = 0.0, tilt: float = 1.0, gap: float = 1.0) -> float:
-    r"""Norm $\theta$ of the update at which $\lambda_1$ is `gap` times the edge of the bulk; gap 1 is the transition.
-
-    Raises:
-        ValueError: for an overlap or a tilt outside [0, 1] or a gap below one.
-    """
+    r"""Norm $\theta$ of the update at which $\lambda_1$ is `gap` times the bulk's edge; gap 1 is the transition."""
     checks.within("[0, 1]", overlap=overlap, tilt=tilt)
     checks.within("[1, inf)", gap=gap)
     law = MarchenkoPastur(h, d)
@@ -159,11 +147,8 @@ def spike_norm(h: int, d: int, *, overlap: float = 0.0, tilt: float = 1.0, gap: 
 def spike_rates(n: int, d: int, h: int, *, gap: float = 1.0, correlated: bool = True, **teacher) -> dict[str, float]:
     r"""Predicted learning rate of the first spike by optimiser, in the reading of the document's code.
 
-    Args:
-        gap: as in :func:`spike_norm`.
-        correlated: whether to count that the update contains the weights; without, the transition of Baik, Ben Arous
-            and Péché for an independent update of the same norm.
-        teacher: link and noise of :func:`entries`.
+    `gap` is that of :func:`spike_norm`, `teacher` link and noise of :func:`entries`.  Unless `correlated`, it is not
+    counted that the update contains the weights: the transition of Baik, Ben Arous and Péché for an independent update.
     """
     found = entries(n, d, **teacher)
     norms = {"GD": 2 * np.sqrt(found.shared / d), "Adam": found.signs * np.sqrt(h * d)}

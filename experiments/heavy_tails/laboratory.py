@@ -13,6 +13,8 @@ import numpy as np
 import torch
 
 from experiments.heavy_tails import gradient_laws, read_out, teacher_student
+from experiments.heavy_tails.route import cells as training_spectra
+from experiments.heavy_tails.teacher_student import Draw
 from shallow import nets, stats
 from shallow.data import single_index
 from shallow.data.single_index import Sample
@@ -42,9 +44,9 @@ def settings(**changes: Any) -> Settings:
     return usual | changes
 
 
-def first_spike_rate(width: int = 300) -> float:
+def first_spike_rate() -> float:
     """The slider's first rate at which theory has GD's spike 5 % above the edge of the bulk after one step."""
-    wanted = gradient_laws.spike_rates(POINTS, INPUTS, width, gap=1.05)["GD"]
+    wanted = gradient_laws.spike_rates(POINTS, INPUTS, h=300, gap=1.05)["GD"]
     return next(rate for rate in RATES if rate >= wanted)
 
 
@@ -83,15 +85,6 @@ PRESETS: list[tuple[str, str, str, Settings]] = [
 ]
 
 
-@dataclasses.dataclass(frozen=True)
-class Draw:
-    """The chapter's draw of a seed, not rounded to float32."""
-
-    teacher: single_index.Teacher
-    samples: single_index.Split
-    student: nets.Student
-
-
 def draw(chosen: Settings) -> Draw:
     """Teacher, samples and student: the streams of :func:`teacher_student.draw`, in float64."""
     seed, width = chosen["seed"], chosen["width"]
@@ -105,10 +98,7 @@ def draw(chosen: Settings) -> Draw:
 
 def training_sample(drawn: Draw, chosen: Settings) -> Sample:
     """The points on which the first layer is trained, with their labels or with these in random order."""
-    x, y = drawn.samples.train
-    if chosen["labels"] == "permuted":
-        y = stats.stream("heavy tails", chosen["seed"], "labels", "permuted").permutation(y)
-    return Sample(x, y)
+    return training_spectra.relabelled(drawn.samples.train, chosen["labels"], chosen["seed"])
 
 
 def predicted(chosen: Settings) -> float | None:

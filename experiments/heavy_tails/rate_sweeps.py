@@ -135,69 +135,51 @@ def ten_steps(
     return measure(student, drawn, penalties).assign(feature_hill=("features", exponents))
 
 
-ONE_RUN = {"rules": ("Adam code",), "rates": (1.0,)}
-OF_CODE = {"rules": ("GD code", "Adam code")}
+OF_CODE, FIVE, THREE, FURTHER = {"rules": ("GD code", "Adam code")}, list(range(5)), [0, 1, 2], [3, 4, 5, 6]
+
+
+def _one_step(seeds: Sequence[int], about: str, cell: Callable[..., xr.Dataset] = one_step, **fixed) -> Recipe:
+    return Recipe(cell, {"seed": seeds}, fixed, about, shortened={"rules": ("Adam code",), "rates": (1.0,)})
+
+
 RECORDS: dict[str, Recipe] = {
-    "one_step": Recipe(
-        one_step,
-        {"seed": list(range(5))},
-        {},
-        "Figure 3: one step, all rules and learning rates",
-        shortened=ONE_RUN,
-    ),
+    "one_step": _one_step(FIVE, "Figure 3: one step, all rules and learning rates"),
     "figure_1": Recipe(
-        steps, {"rule": list(RULES), "rate": [0.0, 0.5, 2000.0], "seed": [0, 1, 2]}, {}, "Figure 1: ten steps"
+        steps, {"rule": list(RULES), "rate": [0.0, 0.5, 2000.0], "seed": THREE}, {}, "Figure 1: ten steps"
     ),
     "spike_position_2000": Recipe(
         steps,
-        {"rule": ["Adam code", "Adam text"], "rate": [0.001, 0.01, 0.1, 1.0, 10.0], "seed": list(range(5))},
+        {"rule": ["Adam code", "Adam text"], "rate": [0.001, 0.01, 0.1, 1.0, 10.0], "seed": FIVE},
         {},
         "Ten Adam steps: exponents and the position of the spike",
     ),
     "spike_position_8000": Recipe(
         steps,
-        {"rule": ["Adam code"], "rate": [0.001, 0.01, 1.0, 10.0], "seed": list(range(5))},
+        {"rule": ["Adam code"], "rate": [0.001, 0.01, 1.0, 10.0], "seed": FIVE},
         {"n": 8000},
         "The same with 8000 points",
     ),
-    "one_step_4000": Recipe(
-        one_step, {"seed": [0, 1, 2]}, {"n": 4000}, "Figure 19: one step, 4000 points", shortened=ONE_RUN
-    ),
-    "one_step_8000": Recipe(
-        one_step, {"seed": [0, 1, 2]}, {"n": 8000}, "Figure 20: one step, 8000 points", shortened=ONE_RUN
-    ),
-    "one_step_ridge": Recipe(
-        one_step,
-        {"seed": [0, 1, 2]},
-        {"rules": ("GD code", "Adam code"), "penalties": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)},
+    "one_step_4000": _one_step(THREE, "Figure 19: one step, 4000 points", n=4000),
+    "one_step_8000": _one_step(THREE, "Figure 20: one step, 8000 points", n=8000),
+    "one_step_ridge": _one_step(
+        THREE,
         "One step: ridge constants that would show the pattern of Figure 3",
-        shortened=ONE_RUN,
+        penalties=(1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0),
+        **OF_CODE,
     ),
-    "one_step_variants": Recipe(
-        one_step_variants,
-        {"seed": [0, 1, 2]},
-        {},
-        "One step: centred labels, and a constant feature",
-        shortened=ONE_RUN,
-    ),
-    "one_step_more": Recipe(
-        one_step, {"seed": list(range(5, 20))}, OF_CODE, "Figure 3: further draws", shortened=ONE_RUN
-    ),
-    "one_step_4000_more": Recipe(
-        one_step, {"seed": [3, 4, 5, 6]}, {"n": 4000, **OF_CODE}, "Figure 19: further draws", shortened=ONE_RUN
-    ),
-    "one_step_8000_more": Recipe(
-        one_step, {"seed": [3, 4, 5, 6]}, {"n": 8000, **OF_CODE}, "Figure 20: further draws", shortened=ONE_RUN
-    ),
+    "one_step_variants": _one_step(THREE, "One step: centred labels, and a constant feature", one_step_variants),
+    "one_step_more": _one_step(list(range(5, 20)), "Figure 3: further draws", **OF_CODE),
+    "one_step_4000_more": _one_step(FURTHER, "Figure 19: further draws", n=4000, **OF_CODE),
+    "one_step_8000_more": _one_step(FURTHER, "Figure 20: further draws", n=8000, **OF_CODE),
     "one_step_near_gd": Recipe(
         one_step,
-        {"seed": list(range(5))},
+        {"seed": FIVE},
         {"rules": ("GD code",), "rates": (250.0, 500.0, 750.0, 1250.0, 1500.0, 1750.0)},
         "One step of GD on both sides of the first spike",
     ),
     "one_step_near_adam": Recipe(
         one_step,
-        {"seed": list(range(5))},
+        {"seed": FIVE},
         {"rules": ("Adam code",), "rates": (0.02, 0.03, 0.04, 0.05, 0.06, 0.08)},
         "One step of Adam on both sides of the first spike",
     ),

@@ -47,9 +47,7 @@ def evaluate(
     r"""Ridge losses and kernel target alignment as in the document's figures.
 
     Args:
-        student: its first layer gives the features; its output weights are replaced.
         probe: the hold-out points, to which the read-out is fitted; "train loss" is the loss there.
-        test: the test points.
         penalties: $\lambda$, each divided by the width h (eq. 6).
         scale: scale of the pre-activations, if not the student's.  The document's code applies the scale twice:
             ``scale=student.scale**2``, $\tanh(Wx/d)$ in NTK scaling.
@@ -70,12 +68,8 @@ def evaluate(
 def similarity(W: np.ndarray, directions: np.ndarray) -> float:
     r"""$|v_1 \cdot \beta|$ with $v_1$ the first right singular vector of W (the document's sim, Section 3.2).
 
-    Args:
-        W: shape (h, d).
-        directions: one unit vector of shape (d,), or k orthonormal rows of shape (k, d); for several the length of the
-            projection of $v_1$ on their span.
-
-    A random vector has $\sqrt{k/d}$.  Cost: h d^2 + 4/3 d^3 operations, 0.1 s on one core for d = 1000.
+    `directions` is one unit vector of shape (d,), or k orthonormal rows: then it is the length of the projection of
+    $v_1$ on their span.  A random vector has $\sqrt{k/d}$.  Cost: h d^2 + 4/3 d^3 operations, 0.1 s for d = 1000.
     """
     checks.array(("h", "d"), W=W)
     checks.array((..., np.shape(W)[1]), directions=directions)

@@ -59,12 +59,12 @@ def pooled(by_optimiser: Mapping[str, xr.Dataset]) -> xr.Dataset:
     return xr.concat(parts, "optimiser").stack(run=("optimiser", "seed", "rate"))
 
 
-def bulk_distances(adam: xr.Dataset, rates: Sequence[float], *, reference: float = 1.0) -> xr.DataArray:
+def bulk_distances(adam: xr.Dataset, rates: Sequence[float]) -> xr.DataArray:
     """Kolmogorov-Smirnov distance (rate, seed) of the bulk, without the largest eigenvalue and over its median, to that
-    of the same seed at the rate `reference`."""
+    of the same seed at the rate 1."""
     found = [
         [
-            shapes.median_distance(*(np.sort(values.sel(rate=r))[:-1] for r in (rate, reference)))
+            shapes.median_distance(*(np.sort(values.sel(rate=r))[:-1] for r in (rate, 1.0)))
             for values in adam.eigenvalues.transpose("seed", ...)
         ]
         for rate in rates

@@ -112,9 +112,6 @@ def shape(values: np.ndarray, h: int, d: int, *, initial: np.ndarray | None = No
         h, d: shape of W.
         initial: eigenvalues of the same seed's W before training, same shape, for UNCHANGED.
 
-    Raises:
-        ValueError: unless there are min(h, d) >= 8 eigenvalues, finite and not negative, not degenerate.
-
     Cost: two scans and two fits of the scale, 6 ms at N = 1000.
     """
     checks.integers(1, h=h, d=d)
@@ -159,10 +156,7 @@ def noise_hill(h: int, d: int) -> float:
 
 
 def shape_table(eigenvalues: xr.DataArray, h: int = 1500, d: int = 1000, *, initial: str = "rate") -> xr.Dataset:
-    """The :func:`shape` of every spectrum, against that at the first value of the dimension `initial`.
-
-    Args:
-        eigenvalues: dimension k and any others, `initial` among them.
+    """The :func:`shape` of every spectrum (..., k), against that at the first value of the dimension `initial`.
 
     Returns :data:`NUMBERS` and :data:`VERDICTS` over the other dimensions.  Cost: 6 ms for each spectrum of 1000.
     """
@@ -223,15 +217,9 @@ def silverman(values: np.ndarray) -> float:
 
 
 def modes(values: np.ndarray, *, bandwidth: float | None = None, least: float = 0.05) -> Modes:
-    """Modes of the Gaussian kernel density of a sample, for spectra usually of the log10 eigenvalues.
+    """Modes, with a `least` share of the values each, of the kernel density of a sample, usually of log10 eigenvalues.
 
-    Args:
-        values: shape (N,), any order, N >= 4; negative ones are allowed.
-        bandwidth: of the kernel; half of Silverman's rule by default.
-        least: smallest share of the values in a mode.
-
-    Raises:
-        ValueError: for values that are not finite or too few, that have no spread, or an impossible bandwidth or share.
+    The bandwidth of the Gaussian kernel is half of Silverman's rule by default.
 
     Cost: O(N) bins, whatever the range: 4 ms at N = 1000.
     """

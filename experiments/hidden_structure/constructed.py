@@ -23,10 +23,10 @@ _EYE = np.eye(shells.DIMENSION)
 
 
 def folding_network(depth: int) -> Stack:
-    """The fold with so many hidden layers, as a stack of one.
+    r"""The fold with so many hidden layers, as a stack of one.
 
-    One layer holds $\\mathrm{ReLU}(\\pm x_i - b)$ for b = 0, 3, 4, 5, 56 units.  With two, the first holds
-    $\\mathrm{ReLU}(\\pm x_i)$, 14 units, and the second, 22 units, is a function of the absolute values alone; the
+    One layer holds $\mathrm{ReLU}(\pm x_i - b)$ for b = 0, 3, 4, 5, 56 units.  With two, the first holds
+    $\mathrm{ReLU}(\pm x_i)$, 14 units, and the second, 22 units, is a function of the absolute values alone; the
     third layer is f, and further ones hand it on.
     """
     checks.integers(1, depth=depth)
@@ -49,10 +49,7 @@ def from_seven_units() -> Stack:
 
 
 def hidden_from(first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Two points, of class 0 and of class 1, that a first layer of fewer than seven units cannot tell apart.
-
-    Args:
-        first: its weights, shape (k, 7), k < 7.
+    r"""Two points, of class 0 and of class 1, that a first layer of weights (k, 7), k < 7, cannot tell apart.
 
     Along a unit vector k in the kernel of W the points $c + e$ and $c + e + \sqrt 3\,k$ with $e \perp k$ of length 1
     have the distances 1 and 2 from a centre c, and $W x$ is the same.

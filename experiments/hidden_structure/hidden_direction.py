@@ -23,7 +23,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import special
-from scipy import stats as scipy_stats
 
 from experiments.hidden_structure import hidden_index
 from shallow import checks
@@ -33,8 +32,7 @@ from shallow.display import short
 def cosines(W: np.ndarray, direction: np.ndarray, least: float = 0.0) -> np.ndarray:
     r"""$|\cos(w_j, e)|$ for weights of shape (..., D) and a direction (D,), not zero; shape (...).
 
-    Args:
-        least: weights of this norm or less have no meaningful direction, and get NaN; those of norm 0 always do.
+    Weights of norm `least` or less have no meaningful direction, and get NaN; those of norm 0 always do.
     """
     checks.numbers(W=W, direction=direction)
     W, direction = np.asarray(W, dtype=np.float64), np.asarray(direction, dtype=np.float64)
@@ -48,10 +46,7 @@ def cosines(W: np.ndarray, direction: np.ndarray, least: float = 0.0) -> np.ndar
 
 
 def aligned(cosine: np.ndarray, threshold: float = 0.5) -> np.ndarray:
-    """Share of units with a cosine of at least the threshold among those that have one, over the last axis; (...).
-
-    NaN where no unit has a cosine.
-    """
+    """Share of units with a cosine of at least the threshold among those that have one, if any, over the last axis."""
     checks.numbers(cosine=cosine)
     checks.within("(0, 1]", threshold=threshold)
     cosine = np.asarray(cosine, dtype=np.float64)
@@ -75,24 +70,12 @@ class RandomCosine:
     def __init__(self, dimension: int):
         checks.integers(2, dimension=dimension)
         self.dimension = dimension
-        self._square = scipy_stats.beta(0.5, (dimension - 1) / 2)
 
     @property
     def mean(self) -> float:
         r"""$\Gamma(D/2) / (\sqrt\pi\,\Gamma((D+1)/2))$, about $\sqrt{2/(\pi D)}$."""
         half = self.dimension / 2
         return float(np.exp(special.gammaln(half) - special.gammaln(half + 0.5)) / np.pi**0.5)
-
-    def above(self, threshold: float | np.ndarray) -> np.ndarray:
-        """Probability that one random direction has a cosine above the threshold in [0, 1]."""
-        checks.within("[0, 1]", threshold=threshold)
-        return self._square.sf(np.square(threshold))
-
-    def quantile(self, probability: float | np.ndarray, units: int = 1) -> np.ndarray:
-        """Quantile of the largest cosine among independent units."""
-        checks.within("[0, 1]", probability=probability)
-        checks.integers(1, units=units)
-        return np.sqrt(self._square.ppf(np.asarray(probability, dtype=np.float64) ** (1 / units)))
 
 
 class Push(NamedTuple):
@@ -105,17 +88,13 @@ class Push(NamedTuple):
 
 
 def push(W: np.ndarray, b: np.ndarray, coefficients: np.ndarray, direction: np.ndarray, covariance: np.ndarray) -> Push:
-    r"""The push of the formula above, in closed form.
+    r"""The push of the formula above, in closed form, for weights (m, D), not zero, and biases (m,).
 
     Args:
-        W, b: weights (m, D), not zero, and biases (m,).
-        coefficients: $c_k$ of q(v) for $v \sim N(0, \tau^2)$ with $\tau^2 = e^\top \Sigma e$, shape (K,), as from
-            :func:`experiments.hidden_structure.hidden_index.hermite_coefficients` and `sign_coefficients`.  The sum is
-            exact for a polynomial and of error $|\rho|^K$ for a sign.
+        coefficients: $c_k$ of q(v) for $v \sim N(0, \tau^2)$ with $\tau^2 = e^\top \Sigma e$, of :mod:`.hidden_index`;
+            the sum is exact for a polynomial and of error $|\rho|^K$ for K of a sign.
         direction: e, shape (D,); ones for $v = \sum_j x_j$.
         covariance: $\Sigma$, shape (D, D), or its diagonal (D,).
-
-    Cost: O(m (D^2 + K)).
     """
     checks.numbers(W=W, b=b, coefficients=coefficients, direction=direction, covariance=covariance)
     W, b, c, e, sigma = (np.asarray(values, dtype=np.float64) for values in (W, b, coefficients, direction, covariance))

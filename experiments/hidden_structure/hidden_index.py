@@ -29,13 +29,9 @@ INPUT_SEED, SPLIT_SEEDS = 844, (13, 9173)
 
 @dataclass(frozen=True)
 class Draw:
-    r"""Inputs and their split.
+    """Inputs x (n, p) and the hidden coordinate v (n,), scaled to max |v| = 2; x / scale is standard.
 
-    Attributes:
-        x: inputs, scaled, shape (n, p), float64.
-        v: the hidden coordinate, shape (n,), largest absolute value 2.
-        scale: s; x / scale is standard.
-        train, validation, test: row numbers, of 80, 10 and 10 percent, in random order.
+    Row numbers `train`, `validation` and `test` are of 80, 10 and 10 percent, in random order.
     """
 
     x: np.ndarray
@@ -74,11 +70,11 @@ def gaussian(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     r"""Scaled inputs x (n, p), their hidden coordinate $v = \sqrt p\, u \cdot x$ (n,), and the scale.
 
-    Args:
-        correlated: covariance $I + p\,uu^\top$ before scaling instead of I.
-        direction: the unit vector u, shape (p,); by default $\mathbf 1/\sqrt p$ in `DIMENSION` dimensions, so that v is
-            the sum.  With the first coordinate vector the first q columns of x are $(v/\sqrt p, e_2, \dots, e_q)$.
+    Correlated, their covariance before scaling is $I + p\,uu^\top$ instead of I.  `direction` is the unit vector u, by
+    default $\mathbf 1/\sqrt p$ in `DIMENSION` dimensions, so that v is the sum.  With the first coordinate vector the
+    first q columns of x are $(v/\sqrt p, e_2, \dots, e_q)$.
     """
+    checks.generators(rng=rng)
     checks.numbers(direction=direction)
     checks.integers(1, size=size)
     u = np.full(DIMENSION, DIMENSION**-0.5) if direction is None else np.asarray(direction, dtype=np.float64)
@@ -144,11 +140,10 @@ def hermite_coefficients(target: Polynomial, deviation: float) -> np.ndarray:
     r"""$c_k = \mathbb E[p(v)\,h_k(v/\tau)]$ for $v \sim N(0, \tau^2)$ and k = 0, ..., d; shape (d + 1,).
 
     $c_0$ is the mean of the target, $\sum_{k \ge 1} c_k^2$ its variance, $\tau c_1 = \mathbb E[v\,p(v)]$ its linear
-    signal, and $\mathbb E\,p^{(k)}(v) = \sqrt{k!}\,c_k/\tau^k$.  Gauss-Hermite quadrature, exact but for rounding.
+    signal.  Gauss-Hermite quadrature, exact but for rounding.
 
     They are those of the Gaussian, not of a sample with $|v| \le 2$: at $\tau$ = 0.47 the two agree up to degree 7, and
-    from degree 10 on the Gaussian moments are carried by $|v| > 2$.  For a sample take the mean of y times
-    :func:`hermite`.
+    from degree 10 on the Gaussian moments are carried by $|v| > 2$.
     """
     checks.positive(deviation=deviation)
     count = target.degree() + 1

@@ -186,18 +186,14 @@ def _polynomial(chosen: Settings) -> Trained:
     rng = stream("hidden structure", "independent", "initial weights", width, seed)
     warmup = FIRST[chosen["first"]]
     frozen = warmup is not None and warmup < epochs
-    fit = ensemble.train(
+    fit = polynomials.fitted(
+        task,
         polynomials.half_antisymmetric(mlp.default([rng], (inputs, width, 1), dtype=np.float64)),
-        task.x[task.rows["train"]],
-        task.y[task.rows["train"]],
-        rngs=[stream("hidden structure", "independent", "batches", seed)],
-        loss="absolute",
-        optimiser="adadelta",
-        rate=1,
+        polynomials.Setting(width, 1, 0),
+        stream("hidden structure", "independent", "batches", seed),
         epochs=epochs - warmup if frozen else epochs,
         mode="stop-first" if frozen else "regular",
         warmup=warmup if frozen else 0,
-        batch=BATCH,
         records=range(epochs + 1),
     )
     cosines = [hidden_direction.cosines(now.weights[0][0], task.direction) for now in fit.values[0]]
@@ -215,15 +211,12 @@ def _polynomial(chosen: Settings) -> Trained:
 
 
 def recorded() -> list[dict]:
-    """The presets with their runs, as `laboratories.show` embeds them.
-
-    Numbers have twelve digits; arrays are for drawing.  Cost: five seconds, most of them for the twenty networks.
-    """
+    """The presets with their runs, as `laboratories.show` embeds them, to twelve digits; arrays are for drawing."""
     presets = []
     for key, label, note, chosen in PRESETS:
         values, arrays, _ = train(chosen)
         book = {
-            "values": {name: [_rounded(value, 12) for value in curve] for name, curve in values.items()},
+            "values": {name: [_rounded(value) for value in curve] for name, curve in values.items()},
             "arrays": {name: [float(f"{value:.3f}") for value in array] for name, array in arrays.items()},
             "checksum": None,
         }
@@ -231,5 +224,5 @@ def recorded() -> list[dict]:
     return presets
 
 
-def _rounded(value: float | None, digits: int) -> float | None:
-    return None if value is None else float(f"{value:.{digits}g}")
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.12g}")

@@ -56,10 +56,10 @@ def weights(now: Stack, start: Stack, initial_norm: float) -> dict[str, float]:
 def fits(prediction: np.ndarray, v: np.ndarray, y: np.ndarray, rows: Mapping[str, np.ndarray]) -> xr.Dataset:
     r"""How predictions (n,) fit labels (n,), by part and range: all points; the bulk, $|v| \le 1$; the tail, the rest.
 
-    `rows` are the numbers of the points of each part, by its name.  Returns, with dimensions part and range,
-    `mse`, `mae`; `r2` $= 1 - \mathrm{mse}/\mathrm{Var}(y)$, over the test bulk the claims' Rc; `spread`, standard
-    deviation of the predictions over that of y; `straight`, share of the predictions' variance that a straight line
-    in v explains.  NaN where fewer than three points are, and `straight` also where predictions are constant.
+    `rows` are the numbers of the points of each part.  Returns `mse`, `mae`; `r2` $= 1 - \mathrm{mse}/\mathrm{Var}(y)$,
+    over the test bulk the claims' Rc; `spread`, standard deviation of the predictions over that of y; `straight`, share
+    of the predictions' variance that a straight line in v explains.  NaN where fewer than three points are, and
+    `straight` also where predictions are constant.
     """
     names = ("mse", "mae", "r2", "spread", "straight")
     values = np.full((len(names), len(rows), len(RANGES)), np.nan)

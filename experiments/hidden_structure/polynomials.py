@@ -8,6 +8,7 @@ and its public code, logs and configuration files.
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -131,7 +132,6 @@ def half_antisymmetric(networks: Stack) -> Stack:
     """The document's symmetric start: the second half of the first layer, weights and biases, is minus its first half.
 
     The output layer stays as it is, so the output is not 0.
-    Raises ValueError when the first hidden layer has an odd width.
     """
     changed, half = _copied(networks)
     for part in (changed.weights[0], changed.biases[0]):
@@ -140,10 +140,7 @@ def half_antisymmetric(networks: Stack) -> Stack:
 
 
 def paired(networks: Stack) -> Stack:
-    """Equal units in pairs with opposite output weights, and no output bias, so that f = 0; one hidden layer only.
-
-    The second half of the units takes over the first.  Raises ValueError for other depths and odd widths.
-    """
+    """Equal units in pairs with opposite output weights, and no output bias, so that f = 0; one hidden layer only."""
     if len(networks.widths) != 3:
         raise ValueError(f"networks must have one hidden layer, got widths {networks.widths}")
     changed, half = _copied(networks)
@@ -164,10 +161,7 @@ def _copied(networks: Stack) -> tuple[Stack, int]:
 
 
 def chosen(case: str, degree: int, width: int | None, rate: float | None, decay: float | None) -> Setting:
-    """The author's configuration, with what is not None in the place of it; all three are needed where there is none.
-
-    Raises ValueError for a degree without configuration.
-    """
+    """The author's configuration, with what is not None in its place; all three are needed where there is none."""
     asked = (width, rate, decay)
     known = SETTINGS.get(case, {}).get(degree)
     if known is None and None in asked:
@@ -215,12 +209,10 @@ def trained(
     whole: bool = True,
     keep: bool = False,
 ) -> xr.Dataset:
-    r"""Train a network with the absolute loss in batches of 32, and measure the path of its beginning and its end.
+    """Train a network with the absolute loss in batches of 32, and measure the path of its beginning and its end.
 
     Args:
-        mode, warmup, epochs, patience, validation_batch: as in :func:`shallow.train.ensemble.train`; the weights of the
-            end are kept.
-        optimiser: "adadelta", or "adam" for a control.
+        mode, warmup, epochs, patience, validation_batch: as in :func:`shallow.train.ensemble.train`.
         early: epochs whose path is kept.
         whole: if not, training ends with the path, and nothing else is returned.
         keep: also the cosines and the predictions of :func:`kept`.
@@ -307,11 +299,9 @@ def path(fit: ensemble.Fit, early: int) -> xr.Dataset:
 
 
 def kept(fit: ensemble.Fit, task: Problem) -> xr.Dataset:
-    r"""For pictures: `cosine` (unit) of the end, NaN from the width on; `v`, `y`, `prediction` (point) of the test.
+    """For pictures: `cosine` (unit) of the end, NaN from the width on; `v`, `y`, `prediction` (point) of the test.
 
     And `learnt` (training), the predictions at the training points, whose v and y are those of :func:`problem`.
-
-    The units before training and in the first epochs are cheap to make: call :func:`network` with so many epochs.
     """
     cosine = np.full(WIDEST, np.nan)
     found = cosines(fit.last.weights[0][0], task.direction)
@@ -329,54 +319,41 @@ RULE = {
     "agreement": Agreement(elsewhere=0.05),  # at degree 9 two epochs already magnify rounding
     "shortened": {"early": 2, "whole": False},
 }
+of_networks = functools.partial(Recipe, network, **RULE)
 RECORDS: dict[str, Recipe] = {
-    "from_x": Recipe(
-        network,
+    "from_x": of_networks(
         {"degree": [3, 4, 5, 6, 7, 8, 9], "run": RUNS},
         {"early": 60, **STOPPING},
         "Networks on polynomials of the sum of 100 independent inputs, author's configurations",
-        **RULE,
     ),
-    "from_correlated_x": Recipe(
-        network,
+    "from_correlated_x": of_networks(
         {"degree": list(range(3, 16)), "run": RUNS},
         {"case": "correlated", "early": 60},
         "Networks on polynomials of the sum of 100 correlated inputs, author's configurations",
-        **RULE,
     ),
-    "shuffled_labels": Recipe(
-        network,
+    "shuffled_labels": of_networks(
         {"degree": [3, 6, 8, 9, 10, 11], "run": RUNS[:5]},
         {"case": "correlated", "shuffled": True, "early": 60},
         "The networks on correlated inputs with the labels dealt at random: alignment without a target",
-        **RULE,
     ),
-    "from_v": Recipe(
-        network,
+    "from_v": of_networks(
         {"degree": list(range(9, 21)), "run": RUNS},
         {"case": "given"},
         "Networks on polynomials of their one input, author's configurations",
-        **RULE,
     ),
-    "frozen": Recipe(
-        network,
+    "frozen": of_networks(
         {"degree": [3, 4, 5, 6, 7], "mode": ["stop-first", "first-last", "reinit"], "run": RUNS},
         {},
         "Networks whose first layer is frozen after one epoch",
-        **RULE,
     ),
-    "warm_up": Recipe(
-        network,
+    "warm_up": of_networks(
         {"degree": [3, 6], "warmup": [0, 1, 2, 3, 5, 8, 12, 20], "run": RUNS},
         {"mode": "stop-first"},
         "Networks whose first layer is frozen after a warm-up of zero to twenty epochs",
-        **RULE,
     ),
-    "curves": Recipe(
-        network,
+    "curves": of_networks(
         {"degree": [3, 6, 7, 8], "mode": list(MODES), "run": [0]},
         {"keep": True, **STOPPING},
         "Predictions and cosines of the networks with the author's inputs and initial weights",
-        **RULE,
     ),
 }

@@ -1,7 +1,6 @@
-r"""Choosing the weight C of the loss: errors of a kernel machine along a path of C, on folds or a validation split.
+"""Choosing the weight C of the loss: errors of a kernel machine along a path of C, on folds or a validation split.
 
-Errors come with how every single fit ended, because a path of fits that were stopped early says more about the solver
-than about C.
+Errors come with how every single fit ended: a path of fits that were stopped early says more about the solver than C.
 """
 
 from __future__ import annotations
@@ -43,14 +42,7 @@ def folds(rng: np.random.Generator, n: int, count: int) -> list[Split]:
 
 @dataclass(frozen=True)
 class Path:
-    """Machines along a path, all arrays of shape (penalties, splits).
-
-    Attributes:
-        penalties: values of C, shape (penalties,).
-        errors: on the points held out.
-        fitted: on the points of the fit.
-        iterations, stopped, gaps: of :class:`shallow.kernels.machines.Convergence`.
-    """
+    """Machines by (penalties, splits): errors on points held out and on those of the fit, and how the fits ended."""
 
     penalties: np.ndarray
     errors: np.ndarray
@@ -80,11 +72,8 @@ def path(
 
     Args:
         kernel: K of all n points, shape (n, n).
-        y: labels or values, shape (n,).
-        penalties: values of C.
         splits: pairs of indices (fitted, held out), from :func:`folds` or one of a validation set.
         fit: (K, y, C) -> machine, from :mod:`shallow.kernels.machines`, with its other options bound.
-        error: :func:`misclassified` or :func:`mean_square`.
     """
     checks.shape(("n", "n"), kernel=kernel)
     checks.shape((len(kernel),), y=y)

@@ -64,12 +64,7 @@ def on_average(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def variance_ratio(W: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     r"""Rayleigh ratio $R(w) = \sum_k \lambda_1(k)|\hat w(k)|^2 / \sum_k \lambda_0(k)|\hat w(k)|^2$ of filters.
 
-    Args:
-        W: filters, shape (..., *shape).
-        first, second: spectra $\lambda_1, \lambda_0$ of that shape, in the FFT's order.
-
-    Returns:
-        Ratios of shape (...), of the covariances in use; what (9) knows if the data are Gaussian.
+    Filters (..., *shape) and spectra of that shape in the FFT's order; what (9) knows if the data are Gaussian.
     """
     first, second = _check_spectra(first, second)
     checks.array((..., *first.shape), W=W)
@@ -93,9 +88,8 @@ class Extremes(NamedTuple):
 def extremes(first: np.ndarray, second: np.ndarray, *, cut: float = CUT) -> Extremes:
     r"""Maximiser and minimiser of $R(w)$, so of (9) for Gaussian data, over all filters.
 
-    Args:
-        first, second: spectra in the FFT's order.
-        cut: modes count where both spectra exceed this part of their largest value; elsewhere the ratio is rounding.
+    Modes count where both spectra, in the FFT's order, exceed a part `cut` of their largest value; elsewhere the ratio
+    is rounding.
     """
     first, second = _check_spectra(first, second)
     checks.within("(0, 1)", cut=cut)
@@ -106,8 +100,7 @@ def extremes(first: np.ndarray, second: np.ndarray, *, cut: float = CUT) -> Extr
     modes = np.flatnonzero(kept)
     ratios = first.ravel()[modes] / second.ravel()[modes]
     high, low = ratios.argmax(), ratios.argmin()
-    places = (tuple(int(k) for k in np.unravel_index(modes[i], first.shape)) for i in (high, low))
-    maximiser, minimiser = places
+    maximiser, minimiser = (tuple(int(k) for k in np.unravel_index(modes[i], first.shape)) for i in (high, low))
     return Extremes(maximiser, float(ratios[high]), minimiser, float(ratios[low]))
 
 
@@ -144,15 +137,9 @@ class Estimate(NamedTuple):
 def outcomes_at_a_point(
     rng: np.random.Generator, first: Process, second: Process, W: np.ndarray, pairs: int, *, moved: bool = False
 ) -> np.ndarray:
-    r"""Outcomes of (9), or of (7) with `moved`, for all filters on the same independent pairs.
+    r"""Outcomes of (9) for all filters (F, *shape) on the same independent pairs, int8 of shape (F, pairs).
 
-    Args:
-        W: filters, shape (F, *shape).
-        pairs: number of pairs of samples.
-        moved: read each sample at a random place of its own, so (7); $\sigma$ and b would not change an outcome.
-
-    Returns:
-        int8 of shape (F, pairs).
+    With `moved` of (7): each sample is read at a random place of its own; $\sigma$ and b would not change an outcome.
 
     Cost: two samples and 2 F inner products per pair.
     """
@@ -171,16 +158,9 @@ def outcomes_at_a_point(
 def outcomes_on_average(
     rng: np.random.Generator, first: Process, second: Process, W: np.ndarray, biases: np.ndarray, pairs: int
 ) -> np.ndarray:
-    r"""Outcomes of (6) for all filters and biases on the same independent pairs.
+    """Outcomes of (6) for all filters (F, *shape) and biases on the same independent pairs, int8 (F, B, pairs).
 
-    Args:
-        W: filters, shape (F, *shape); their norms matter.
-        biases: b, shape (B,), or (F, B) with biases of their own for each filter.
-        pairs: number of pairs of samples.
-
-    Returns:
-        int8 of shape (F, B, pairs).
-
+    Biases are those of all filters, shape (B,), or (F, B) each filter's own; norms matter.
     Sums of erfc are compared and not of erf, from the side on which they are small, so that saturated terms still tell
     samples apart, up to preactivations of 37.
 
@@ -224,17 +204,10 @@ def advantage(outcomes: np.ndarray, rival: np.ndarray) -> Estimate:
 
 
 class Tuned(NamedTuple):
-    """Filters in (6), each with the norm and the bias that suit it best.
-
-    Attributes:
-        scale, bias: chosen on the first draw, shape (F,).
-        selected: value there, too high because it was chosen, shape (F,).
-        outcomes: of the chosen ones on the second draw, shape (F, pairs).
-    """
+    """Filters in (6), each with the scale and the bias that suit it best on one draw, (F,); outcomes on another."""
 
     scale: np.ndarray
     bias: np.ndarray
-    selected: np.ndarray
     outcomes: np.ndarray
 
     __repr__ = short
@@ -254,8 +227,6 @@ def tuned_on_average(
     """The best of all scales (S,) and biases (B,) in (6) for each filter (F, *shape), chosen on one draw of pairs and
     played again on another.
 
-    To compare filters choose by `selected` and judge by `outcomes`.
-
     Cost: that of :func:`outcomes_on_average` for F S filters, B biases and the first number of pairs.
     """
     checks.numbers(pairs=pairs)
@@ -267,11 +238,10 @@ def tuned_on_average(
     scales, biases = np.asarray(scales, dtype=np.float64), np.asarray(biases, dtype=np.float64)
     scaled = (W[:, None] * scales.reshape(-1, *[1] * (W.ndim - 1))).reshape(-1, *W.shape[1:])
     values = probability(outcomes_on_average(select, first, second, scaled, biases, to_select)).value
-    values = values.reshape(len(W), -1)
-    best = values.argmax(axis=1)
+    best = values.reshape(len(W), -1).argmax(axis=1)
     rows, chosen = np.arange(len(W)) * len(scales) + best // len(biases), biases[best % len(biases)]
     outcomes = outcomes_on_average(evaluate, first, second, scaled[rows], chosen[:, None], to_evaluate)[:, 0]
-    return Tuned(scales[best // len(biases)], chosen, values.max(axis=1), outcomes)
+    return Tuned(scales[best // len(biases)], chosen, outcomes)
 
 
 def _compared(first: torch.Tensor, second: torch.Tensor, bias: float) -> np.ndarray:

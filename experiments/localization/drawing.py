@@ -284,36 +284,24 @@ def kurtosis_of_bumps(ax: Axes, runs: xr.Dataset) -> None:
 
 
 def twin_leads(ax: Axes, leads: Mapping[str, Sequence[Interval]]) -> None:
-    """Leads over the constant of bumps by width on data with one covariance and three kinds of tails.
-
-    Args:
-        leads: by "light", "Gaussian" and "heavy".
-    """
+    """Leads of bumps over the constant by width, for data of one covariance with light, Gaussian and heavy tails."""
     looks = {"light": ("o-", "train"), "Gaussian": ("-", "live"), "heavy": ("s--", "test")}
     for tails, (style, colour) in looks.items():
-        found = leads[tails]
-        values = [one.estimate for one in found]
-        errors = [[one.estimate - one.low for one in found], [one.high - one.estimate for one in found]]
-        ax.errorbar(filters.WIDTHS, values, errors, fmt=style, ms=4, lw=1.2, color=figures.COLOURS[colour], label=tails)
+        look = {"fmt": style, "ms": 4, "lw": 1.2, "capsize": 0, "color": figures.COLOURS[colour]}
+        figures.errorbars(ax, filters.WIDTHS, leads[tails], label=tails, **look)
     ax.axhline(0, color=figures.COLOURS["null"], lw=0.8)
     _widths(ax)
 
 
 def localisation_by_tails(ax: Axes, values: Mapping[str, tuple[np.ndarray, Sequence[Interval]]]) -> None:
-    """Median inverse participation ratio of negative fields against the gain, by the tails of the data.
-
-    Args:
-        values: gains and intervals by "light", "Gaussian" and "heavy".
-    """
+    """Median inverse participation ratio of negative fields against the gain: gains and intervals by the same tails."""
     looks = {"light": ("v-", "train"), "Gaussian": ("D-", "live"), "heavy": ("s--", "test")}
     level = receptive_fields.noise_level(networks.N)
     ax.axhspan(level.mean - 2 * level.deviation, level.mean + 2 * level.deviation, color="0.88", lw=0)
     ax.axhline(1 / networks.N, color=figures.COLOURS["null"], ls="--", lw=1)
     for tails, (style, colour) in looks.items():
-        gains, found = values[tails]
-        middle = [one.estimate for one in found]
-        errors = [[one.estimate - one.low for one in found], [one.high - one.estimate for one in found]]
-        ax.errorbar(gains, middle, errors, fmt=style, ms=5, lw=1.2, color=figures.COLOURS[colour], label=tails)
+        look = {"fmt": style, "ms": 5, "lw": 1.2, "capsize": 0, "color": figures.COLOURS[colour]}
+        figures.errorbars(ax, *values[tails], label=tails, **look)
     ax.set(xscale="log", xlabel="gain $g$", ylabel="inverse participation ratio", ylim=(0, None))
 
 

@@ -15,14 +15,13 @@ it becomes negative if and only if $v_1 > v_0$; then a negative bias amplifies $
 a positive one $\Sigma_0 - \Sigma_1$, each of which drives its bias further.
 
 What is missing for (2), $-\frac12(\mathbb E_1 + \mathbb E_0)\,\hat y\,\partial\hat y$, couples the neurons and has a
-closed form too (:func:`output_gradient`).  With it, the flow is that of (2) for all times.
+closed form too.  With it, the flow is that of (2) for all times.
 Time is the learning rate times the number of steps.  For data with gain g the covariances of X are a good
 approximation for fields that spread over many correlation lengths, which have nearly normal $h_k$.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -44,38 +43,13 @@ class Gradient(NamedTuple):
     __repr__ = short
 
 
-@dataclass(frozen=True)
-class Flow:
-    """A trajectory: times (T,), weights (T, K, n) and biases (T, K)."""
+class Flow(NamedTuple):
+    """A trajectory: weights (T, K, n) and biases (T, K)."""
 
-    times: np.ndarray
     W: np.ndarray
     b: np.ndarray
 
     __repr__ = short
-
-
-def output_gradient(W: np.ndarray, b: np.ndarray, covariance: np.ndarray) -> Gradient:
-    r"""$\mathbb E\,\hat y\,\partial\hat y = \frac12\,\partial\,\mathbb E\,\hat y^2$ under $N(0, \Sigma)$.
-
-    Under the density of X times $e^{-(h_k + b_k)^2/2}$, $h_l + b_l$ is again normal.  With $r = w_k^\top\Sigma w_l$
-
-    .. math:: G_{kl} = \mathbb E\bigl[e^{-(h_k + b_k)^2/2} \sigma(h_l + b_l)\bigr]
-              = \frac{e^{-b_k^2/(2(1 + v_k))}}{\sqrt{1 + v_k}}\,\sigma\Bigl(\frac{m_{kl}}{d_{kl}}\Bigr), \qquad
-              m_{kl} = b_l - \frac{b_k r}{1 + v_k}, \quad d_{kl}^2 = 1 + v_l - \frac{r^2}{1 + v_k},
-
-    and by Stein's lemma for a function of two pre-activations
-    $\mathbb E[\hat y\,\partial_{w_k}\hat y] = \sqrt{2/\pi}\,K^{-2} \sum_l (\partial_{b_k} G_{kl}\,\Sigma w_k
-    + \partial_{b_l} G_{kl}\,\Sigma w_l)$, where for l = k the two places of $b_k$ are told apart.
-
-    Args:
-        W, b: shapes (K, n) and (K,).
-        covariance: $\Sigma$, shape (n, n).
-
-    Cost: O(K n^2 + K^2 n).
-    """
-    W, b, covariance = _checked(W, b, covariance=covariance)
-    return _output_gradient(W, b, W @ covariance)
 
 
 def velocity(W: np.ndarray, b: np.ndarray, first: np.ndarray, second: np.ndarray, *, coupled: bool = False) -> Gradient:
@@ -112,7 +86,7 @@ def integrate(
     def moved(W: np.ndarray, b: np.ndarray) -> Gradient:
         return _velocity(W, b, first, second, coupled)
 
-    return Flow(np.asarray(times, dtype=np.float64), *ode.integrate(moved, (W, b), times, tolerance=tolerance))
+    return Flow(*ode.integrate(moved, (W, b), times, tolerance=tolerance))
 
 
 def _velocity(W: np.ndarray, b: np.ndarray, first: np.ndarray, second: np.ndarray, coupled: bool) -> Gradient:
@@ -133,6 +107,18 @@ def _mean_gradient(W: np.ndarray, b: np.ndarray, seen: np.ndarray) -> Gradient:
 
 
 def _output_gradient(W: np.ndarray, b: np.ndarray, seen: np.ndarray) -> Gradient:
+    r"""$\mathbb E\,\hat y\,\partial\hat y = \frac12\,\partial\,\mathbb E\,\hat y^2$, with seen = W Sigma.
+
+    Under the density of X times $e^{-(h_k + b_k)^2/2}$, $h_l + b_l$ is again normal.  With $r = w_k^\top\Sigma w_l$
+
+    .. math:: G_{kl} = \mathbb E\bigl[e^{-(h_k + b_k)^2/2} \sigma(h_l + b_l)\bigr]
+              = \frac{e^{-b_k^2/(2(1 + v_k))}}{\sqrt{1 + v_k}}\,\sigma\Bigl(\frac{m_{kl}}{d_{kl}}\Bigr), \qquad
+              m_{kl} = b_l - \frac{b_k r}{1 + v_k}, \quad d_{kl}^2 = 1 + v_l - \frac{r^2}{1 + v_k},
+
+    and by Stein's lemma for a function of two pre-activations
+    $\mathbb E[\hat y\,\partial_{w_k}\hat y] = \sqrt{2/\pi}\,K^{-2} \sum_l (\partial_{b_k} G_{kl}\,\Sigma w_k
+    + \partial_{b_l} G_{kl}\,\Sigma w_l)$, where for l = k the two places of $b_k$ are told apart.
+    """
     products = seen @ W.T
     spread = (1 + np.diagonal(products))[:, None]
     weight = np.exp(-(b[:, None] ** 2) / (2 * spread)) / np.sqrt(spread)

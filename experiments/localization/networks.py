@@ -77,16 +77,14 @@ def network(
     tails: str = "light",
     rate: float | None = None,
 ) -> xr.Dataset:
-    """One network at some steps of its training, from the start and with the batches of its seed.
+    """One network at ascending steps of its training, from the start and with the batches of its seed.
 
     Args:
-        steps: ascending; the last one is the end.
         shape: pixels of a ring, or of the two axes of a torus.
         rate: by default half the width.
 
     Returns:
-        W (step, neuron, pixel), on the torus (step, neuron, row, column); b (step, neuron); loss and accuracy at
-        threshold 0 on 10,000 test points (step); diverged.
+        weights, biases, loss and accuracy at threshold 0 on 10,000 test points.
 
     Cost: 0.2 ms per step for forty neurons and pixels, 0.5 ms for a hundred neurons, 2 ms on 400 pixels.
     """

@@ -105,18 +105,12 @@ def real_modes(n: int, highest: int) -> np.ndarray:
 
 
 def searched_extremes(
-    first: Process,
-    second: Process,
-    basis: np.ndarray,
-    rng: np.random.Generator,
-    *,
-    filters: int = 1000,
-    starts: int = 10,
+    first: Process, second: Process, basis: np.ndarray, rng: np.random.Generator, *, starts: int = 10
 ) -> tuple[float, float]:
     r"""Largest and smallest $R(w) = w^\top\Sigma_1 w/w^\top\Sigma_0 w$ that a search finds in the span of a basis.
 
-    The rows of the basis (m, n) are filters.  Random combinations, and 200 steps of L-BFGS on $\log R$ up and down from
-    the first `starts` of them.  Knows the covariance matrices, not their spectra.
+    The rows of the basis (m, n) are filters.  1000 random combinations, and 200 steps of L-BFGS on $\log R$ up and down
+    from the first `starts` of them.  Knows the covariance matrices, not their spectra.
     """
     A, B = (basis @ circulant(process.covariance) @ basis.T for process in (first, second))
 
@@ -128,7 +122,7 @@ def searched_extremes(
         options = {"maxiter": 200, "maxfun": 2000}
         return optimize.minimize(log_ratio, c, (sign,), jac=True, method="L-BFGS-B", options=options).fun * sign
 
-    C = rng.standard_normal((filters, len(basis)))
+    C = rng.standard_normal((1000, len(basis)))
     random = np.einsum("ij,ij->i", C @ A, C) / np.einsum("ij,ij->i", C @ B, C)
     high, low = (np.exp([climbed(c, sign) for c in C[:starts]]) for sign in (-1.0, 1.0))
     return float(max(random.max(), high.max())), float(min(random.min(), low.min()))

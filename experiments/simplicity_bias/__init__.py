@@ -1,1 +1,5 @@
-"""Cells of the chapter on simplicity bias."""
+"""Cells of the chapter on simplicity bias.
+
+Sections and equations are those of Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer
+ReLU networks".
+"""

@@ -1,9 +1,7 @@
 r"""Early alignment: the first stage of training from small weights, in which neurons turn and hardly grow.
 
 It is looked at after the flow time $\tau(\varepsilon) = \varepsilon \ln(1/\lambda) / \|D\|$, D the larger of
-$D_n(\pm\beta^*)$; after it $|a_j|$ has grown at most like $\lambda^{-\varepsilon}$.
-Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Section 2.3
-and Lemma 3.
+$D_n(\pm\beta^*)$; after it $|a_j|$ has grown at most like $\lambda^{-\varepsilon}$.  (Section 2.3 and Lemma 3.)
 """
 
 from __future__ import annotations
@@ -42,11 +40,7 @@ class Path(NamedTuple):
 def path(
     x: np.ndarray, y: np.ndarray, network: TwoLayer, until: float, *, step: float, first: float | None = None
 ) -> Path:
-    """Every state of a run up to the flow time `until`, rounded to whole steps.
-
-    Args:
-        first: size of the first steps, doubled every 8 steps until it is `step`; by default `step`.
-    """
+    """Every state of a run up to the flow time `until`, in whole steps; the `first` ones are doubled up to `step`."""
     size, time, parts = first or step, 0.0, [Path(np.zeros(1), network.W[None], network.v[None], np.empty(0))]
     while True:
         left = round((until - time) / size)
@@ -82,14 +76,12 @@ def under_margin(
     r"""One run of the setting of Theorem 2 up to $\tau$, or to the flow time `time`.
 
     Returns:
-        turn: median angle between $w_j(0)$ and $w_j(\tau)$, in radians.
-        ratio: largest $|a_j(\tau)| / |a_j(0)|$; size: that of $(|a_j|^2 + \|w_j\|^2)^{1/2}$.
+        turn: median angle between $w_j(0)$ and $w_j(\tau)$; ratio, size: largest growth of $|a_j|$ and of $(w_j, a_j)$.
         misaligned: largest $1 - \cos$ of the angle from $w_j$ to $D_n(\beta^*)$, or $-D_n(-\beta^*)$ for $a_j < 0$.
-        unbalanced: largest $1 - \langle w_j / a_j, D / \|D\| \rangle$.
-        tanh: largest distance of $\langle w_j / a_j, D / \|D\| \rangle$ from $\tanh(\|D\| t)$ at all $t \le \tau$.
+        unbalanced: largest $1 - \langle w_j / a_j, D / \|D\| \rangle$; tanh: largest distance of the product from
+            $\tanh(\|D\| t)$ at all $t \le \tau$.
         entered: flow time of the last change of a pattern if then every neuron has that of $\pm\beta^*$, else NaN.
-        loss: the loss at $\tau$ over that at the start.
-        tau: the flow time.
+        loss: over that at the start.
     """
     x, y, network, _ = two_fits.draw(seed, n, scale=scale, whiten=whiten, fresh=1, both_signs=True)
     tau = two_fits.alignment_time(x, y, scale, epsilon) if time is None else time
@@ -134,13 +126,8 @@ def toward_extremal(
 
     Initialisation (2) with domination: $\tilde a_j = \pm 1$ and $\tilde w_j$ uniform in the unit disc.
 
-    Args:
-        exponents: ascending.
-        shuffled: permute the labels.
-
     Returns, for every exponent: share of the neurons that see data with a cosine above 0.99 to $\mathrm{sign}(a_j)$
-    times some non-zero extremal vector; ratio, the largest $|a_j(\tau)| / |a_j(0)|$; and dead, how many neurons see
-    no data; vectors, the number of non-zero extremal vectors.
+    times some non-zero extremal vector; ratio, the largest $|a_j(\tau)| / |a_j(0)|$; and dead, how many see no data.
     """
     rng = stream("toward extremal", seed, n)
     x, y = teachers.gaussian(rng, teachers.first_axis(2), n)
@@ -180,9 +167,7 @@ def unaligned(
 ) -> xr.Dataset:
     r"""Shares of neurons with $|\cos(w_j, D_n(w_j))| < 0.9$ at $\tau(\varepsilon)$, all weights Gaussian at the start.
 
-    Args:
-        deviation: s, of every component; $\lambda = s \sqrt m$ by eq. (2).
-        exponents: ascending.
+    The `deviation` s of every component gives $\lambda = s \sqrt m$ by eq. (2).
 
     Returns, for every exponent: fraction; and ideal, the fraction if every neuron had been moved by the one vector
     $D_n(\pm\beta^*)$ of its half space, in closed form from the same start.
@@ -228,20 +213,18 @@ def aligned(
     step: float = 0.05,
     angles: tuple[float, ...] = (0.02, 0.05, 0.1),
 ) -> xr.Dataset:
-    r"""Clusters of directions at the end of early alignment, the flow time
-    $\tau = \epsilon \ln(1/\lambda) / \max_\pm \|D_n(\pm\beta^*)\|$ with $\epsilon$ = `power`.
+    r"""Clusters of the directions of all neurons, at the start and at $\tau$ with $\varepsilon$ = `power`.
 
     Gaussian inputs, linear teacher $e_1$; `start` is "dominated", the initialisation (8) of scale $\lambda$, or
-    "gaussian", every component $N(0, \lambda^2/m)$.  Variables: `clusters` of the directions $w_j/\|w_j\|$ at the start
-    and at $\tau$ for each linkage angle (time, angle); `in_two`, the share of the neurons in the two largest (time,
-    angle); `growth`, $\max_j |a_j(\tau)| / \max_j |a_j(0)|$; `output`, the largest $|h(x_k)|$ at $\tau$, small as long
-    as the neurons do not interact.
+    "gaussian", every component $N(0, \lambda^2/m)$.  Variables: `clusters`, their number, and `in_two`, the share of
+    the neurons in the two largest, by linkage angle; `growth` of the largest $|a_j|$; `output`, the largest $|h(x_k)|$
+    at $\tau$, small as long as the neurons do not interact.
     """
     rng = stream("aligned network", start, d, n, seed)
     sample = teachers.gaussian(stream("aligned sample", d, n, seed), teachers.first_axis(d), n)
     network = nets.dominated(rng, m, d, scale) if start == "dominated" else nets.small(rng, m, d, scale / m**0.5)
-    speed = np.linalg.norm(alignment.vector(*sample, np.eye(d)[:1] * [[1.0], [-1.0]]), axis=1).max()
-    end = flow.train(*sample, network, step=step, steps=round(power * np.log(1 / scale) / speed / step)).network
+    steps = round(two_fits.alignment_time(*sample, scale, power) / step)
+    end = flow.train(*sample, network, step=step, steps=steps).network
     units = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (network.W, end.W)]
     sizes = [[grouped(directions, angle) for angle in angles] for directions in units]
     return xr.Dataset(
@@ -259,8 +242,7 @@ RECORDS: dict[str, Recipe] = {
     "unaligned": Recipe(
         unaligned,
         {"n": [2000, 10_000], "deviation": [1e-2, 3e-4, 1e-6, 1e-9], "seed": [0, 1, 2]},
-        {},
-        "Neurons not yet aligned, all weights Gaussian at the start",
+        about="Neurons not yet aligned, all weights Gaussian at the start",
     ),
     "aligned": Recipe(
         aligned,

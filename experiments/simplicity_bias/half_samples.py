@@ -1,8 +1,4 @@
-"""Least squares on the two half samples, without any network: excess risks against one fit, and covariances.
-
-Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Section 5 and
-equation (37).
-"""
+"""Least squares on two half samples, no network: excess risks against one fit, covariances (Section 5, eq. 37)."""
 
 from __future__ import annotations
 
@@ -23,12 +19,7 @@ def errors(
     Exact in law without drawing the data: $n_+$ is binomial, $A_\pm = X_\pm^\top X_\pm = LL^\top$ has Wishart's law
     with $n_\pm$ degrees of freedom (by Bartlett's decomposition), and given the inputs $X_\pm^\top\eta$ is normal with
     covariance $\sigma^2 A_\pm$.  The one fit uses the same data, $A = A_+ + A_-$.  A half has at least d + 2 points:
-    with fewer its error has no mean.
-
-    Raises:
-        ValueError: n < 10 d, where such halves are not rare.
-
-    Cost: $O(\text{draws}\, d^3)$, whatever n is.
+    with fewer its error has no mean; for n < 10 d such halves are not rare.  Cost: $O(\text{draws}\, d^3)$.
     """
     if n < 10 * d:
         raise ValueError(f"n must be at least 10 d = {10 * d}, so that both halves determine their fits, got {n}")
@@ -63,10 +54,7 @@ def covariance(n: int, d: int, c: float, draws: int) -> xr.Dataset:
     r"""How well conditioned $H_+ = \frac1n X_+^\top X_+$ is, inputs with margin c as drawn.
 
     A half sample is drawn as binomially many points of the whole law: a flip $x \to -x$ leaves $xx^\top$ as it is.
-
-    Returns:
-        deviation: $\|H_+ - \Sigma/2\|_{op}$ (draw); smallest, largest: eigenvalues of $H_+$ over those of $\Sigma / 2$
-        (draw).
+    By draw: deviation, $\|H_+ - \Sigma/2\|_{op}$; smallest, largest, the eigenvalues of $H_+$ over those of $\Sigma/2$.
     """
     half = teachers.variances(d, c) / 2
     deviation, smallest, largest = np.empty((3, draws))
@@ -88,9 +76,6 @@ RECORDS: dict[str, Recipe] = {
         "Eigenvalues of the covariance of half a sample",
     ),
     "half_covariance_high": Recipe(
-        covariance,
-        {"c": [0.0], "d": [10, 20, 40, 80], "n": [10_000]},
-        {"draws": 40},
-        "The same in more dimensions",
+        covariance, {"c": [0.0], "d": [10, 20, 40, 80], "n": [10_000]}, {"draws": 40}, "The same in more dimensions"
     ),
 }

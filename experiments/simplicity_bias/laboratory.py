@@ -28,19 +28,9 @@ DECADE, NODES, SHARE = 12, 256, 0.99
 
 def settings(**changes: Any) -> Settings:
     """Settings of the laboratory: what is usual except for `changes`."""
-    usual = {
-        "n": 1000,
-        "margin": two_fits.MARGIN,
-        "noise": teachers.NOISE,
-        "width": 64,
-        "start": "dominated",
-        "scale": 0.1,
-        "rate": 0.05,
-        "steps": 10_000,
-        "batch": "all",
-        "seed": 0,
-    }
-    return usual | changes
+    data = {"n": 1000, "margin": two_fits.MARGIN, "noise": teachers.NOISE}
+    network = {"width": 64, "start": "dominated", "scale": 0.1}
+    return data | network | {"rate": 0.05, "steps": 10_000, "batch": "all", "seed": 0} | changes
 
 
 #: key, the button's label, what was found, settings.  Each changes one thing, at the first seed.  The scale is the
@@ -82,8 +72,6 @@ PRESETS: list[tuple[str, str, str, Settings]] = [
 
 
 class Draw(NamedTuple):
-    """Training inputs (n, 2), labels (n,), and the network at the start."""
-
     x: np.ndarray
     y: np.ndarray
     network: TwoLayer

@@ -16,11 +16,11 @@ from shallow.train.run import Diverged
 IMAGES, CLASSES = 13, 3
 
 
-def draw(batch_norm: bool = False, dtype=torch.float64):
+def draw(batch_norm: bool = False):
     """A narrow ResNet18 and a set of random images of 8 x 8."""
     rng = stats.stream("accumulated", "network")
-    network = deep.resnet18(rng, CLASSES, in_channels=2, width=2, batch_norm=batch_norm).to(dtype)
-    x = torch.from_numpy(rng.normal(size=(IMAGES, 2, 8, 8))).to(dtype)
+    network = deep.resnet18(rng, CLASSES, in_channels=2, width=2, batch_norm=batch_norm).double()
+    x = torch.from_numpy(rng.normal(size=(IMAGES, 2, 8, 8)))
     return network, x, torch.from_numpy(rng.integers(0, CLASSES, IMAGES))
 
 

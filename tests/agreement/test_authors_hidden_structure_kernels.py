@@ -5,12 +5,7 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from experiments.authors_programs.files import difference
-from experiments.authors_programs.hidden_structure_kernels import (
-    PROGRAM,
-    SETTINGS,
-    features,
-    labels,
-)
+from experiments.authors_programs.hidden_structure_kernels import PROGRAM, SETTINGS, features, labels
 from shallow.kernels import machines
 
 

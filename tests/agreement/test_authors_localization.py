@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.authors_programs.files import difference
-from experiments.authors_programs.localization import (
-    LAWS,
-    SIMULATE,
-    TRAINING,
-    XI,
-    descended,
-    latent,
-    trained,
-)
+from experiments.authors_programs.localization import LAWS, SIMULATE, TRAINING, XI, descended, latent, trained
 from shallow import committee
 from shallow.data import nlgp
 from shallow.data.nlgp import Process

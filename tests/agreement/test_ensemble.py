@@ -46,36 +46,18 @@ def freeze(layers, frozen: str) -> None:
     {"first": layers[0], "output": layers[-1], "nothing": torch.nn.Identity()}[frozen].requires_grad_(False)
 
 
-def one_by_one(
-    network,
-    x,
-    y,
-    rng,
-    *,
-    loss,
-    optimiser,
-    rate,
-    decay,
-    epochs,
-    batch,
-    validation,
-    patience,
-    min_delta,
-    mode,
-    warmup,
-    validation_batch=None,
-):
+def one_by_one(network, x, y, rng, *, loss, validation, patience, min_delta, mode, validation_batch=None, **given):
     """The obvious loop: nn.Sequential, torch.optim, autograd; last and best parameters, epochs, validation losses."""
     layers = [torch.nn.Linear(*W.shape[::-1], dtype=torch.float64) for W in network[0]]
     for layer, W, b in zip(layers, *network):
         layer.weight.data, layer.bias.data = torch.tensor(W), torch.tensor(b)
     model = torch.nn.Sequential(*[m for layer in layers for m in (layer, torch.nn.ReLU())][:-1])
-    descent = OPTIMISERS[optimiser](model.parameters(), lr=rate, weight_decay=decay)
+    descent = OPTIMISERS[given["optimiser"]](model.parameters(), lr=given["rate"], weight_decay=given["decay"])
     x, y, held_out = torch.tensor(x), torch.tensor(y), [torch.tensor(part) for part in validation]
     history, best, best_epoch, best_loss = [], flat(model), 0, None
     loader = None if validation_batch is None else rng.spawn(1)[0]
-    warmup = 0 if mode == "regular" else warmup
-    for epoch in range(1, warmup + epochs + 1):
+    warmup = 0 if mode == "regular" else given["warmup"]
+    for epoch in range(1, warmup + given["epochs"] + 1):
         if epoch <= warmup:
             freeze(layers, "output" if mode == "first-last" else "nothing")
         else:
@@ -84,7 +66,7 @@ def one_by_one(
             bound = layers[-1].in_features ** -0.5
             for parameter in layers[-1].parameters():
                 parameter.data.copy_(torch.tensor(rng.uniform(-bound, bound, tuple(parameter.shape))))
-        for rows in torch.tensor(rng.permutation(len(x))).split(batch):
+        for rows in torch.tensor(rng.permutation(len(x))).split(given["batch"]):
             descent.zero_grad()
             LOSSES[loss](model(x[rows])[:, 0], y[rows]).backward()
             descent.step()
@@ -138,18 +120,8 @@ def test_each_schedule_equals_pytorch(mode, optimiser):
     networks, records = start(2), (0, 2, 5)
     options = {"loss": "absolute", "optimiser": optimiser, "mode": mode, "validation": problem(30, "validation")}
     fit = assert_same(networks, *problem(70), rates=0.02, decays=0.01, epochs=3, **options)
-    again = ensemble.train(
-        networks,
-        *problem(70),
-        rngs=shuffles(2),
-        rate=0.02,
-        decay=0.01,
-        epochs=3,
-        batch=16,
-        warmup=2,
-        records=records,
-        **options,
-    )
+    options |= {"rate": 0.02, "decay": 0.01, "epochs": 3, "batch": 16, "warmup": 2, "records": records}
+    again = ensemble.train(networks, *problem(70), rngs=shuffles(2), **options)
     np.testing.assert_array_equal(again.last.parameters, fit.last.parameters)
     began, frozen, ended = (again.snapshot(epoch) for epoch in records)
     np.testing.assert_array_equal(began.parameters, networks.parameters)
@@ -294,17 +266,9 @@ def test_a_stopped_network_is_in_later_snapshots_as_it_stopped():
 
 
 def test_a_measure_takes_the_place_of_the_networks():
-    norms = ensemble.train(
-        start(2),
-        *problem(70),
-        rngs=shuffles(2),
-        loss="absolute",
-        optimiser="adadelta",
-        rate=1.0,
-        epochs=2,
-        records=(0, 1),
-        measure=lambda network: float(np.linalg.norm(network.weights[0])),
-    ).values
+    options = {"loss": "absolute", "optimiser": "adadelta", "rate": 1.0, "epochs": 2, "records": (0, 1)}
+    options |= {"measure": lambda network: float(np.linalg.norm(network.weights[0]))}
+    norms = ensemble.train(start(2), *problem(70), rngs=shuffles(2), **options).values
     np.testing.assert_allclose([v[0] for v in norms], np.linalg.norm(start(2).weights[0], axis=(1, 2)))
     assert all(v[0] != v[1] for v in norms)
 

@@ -85,28 +85,18 @@ def distance(first, second):
 
 @pytest.mark.parametrize("scaling", SCALINGS)
 @pytest.mark.parametrize("factor", [1.0, 0.5])
-def test_gradient_and_loss_are_those_of_autograd(scaling, factor):
-    x, y, student = problem(scaling=scaling)
-    trainer = first_layer.Trainer(x, y, student, GD(), factor=factor, dtype=torch.float64)
+@pytest.mark.parametrize(("activation", "size"), [("tanh", 1.0), ("softplus", 1.0), ("softplus", 300.0)])
+def test_gradient_and_loss_are_those_of_autograd(activation, size, scaling, factor):
+    """The softplus also where its pre-activations are in the hundreds, on both sides of 0."""
+    x, y, plain = problem(scaling=scaling)
+    student, trainer = nets.Student(size * plain.W, plain.a, plain.scale), first_layer.Trainer
+    if activation == "softplus":
+        student, trainer = softplus(student), first_layer.SoftplusTrainer
+    trainer = trainer(x, y, student, GD(), factor=factor, dtype=torch.float64)
     W = torch.tensor(student.W, requires_grad=True)
     objective(W, x, y, student, factor).backward()
     assert torch.abs(trainer.gradient() - W.grad).max() < 1e-14 * torch.abs(W.grad).max() + 1e-16
-    residual = student.forward(x) - y
-    assert float(trainer.loss) == pytest.approx(factor * np.mean(residual**2), rel=1e-13)
-
-
-@pytest.mark.parametrize("scaling", SCALINGS)
-@pytest.mark.parametrize("factor", [1.0, 0.5])
-def test_softplus_gradient_and_loss_are_those_of_autograd(scaling, factor):
-    """Also where its pre-activations are in the hundreds, on both sides of 0."""
-    for size in (1.0, 300.0):
-        x, y, plain = problem(scaling=scaling)
-        student = softplus(nets.Student(size * plain.W, plain.a, plain.scale))
-        trainer = first_layer.SoftplusTrainer(x, y, student, GD(), factor=factor, dtype=torch.float64)
-        W = torch.tensor(student.W, requires_grad=True)
-        objective(W, x, y, student, factor).backward()
-        assert torch.abs(trainer.gradient() - W.grad).max() < 1e-14 * torch.abs(W.grad).max() + 1e-16
-        assert float(trainer.loss) == pytest.approx(factor * np.mean((student.forward(x) - y) ** 2), rel=1e-13)
+    assert float(trainer.loss) == pytest.approx(factor * np.mean((student.forward(x) - y) ** 2), rel=1e-13)
 
 
 @pytest.mark.parametrize("normalise", [None, "before"])
@@ -192,20 +182,12 @@ def test_one_gradient_serves_all_first_steps(dtype):
 
 def test_records_losses_and_measures():
     x, y, student = problem()
-    run = first_layer.train(x, y, student, GD(), rate=1.0, steps=6, dtype=torch.float64)
+    options = {"rate": 1.0, "steps": 6, "dtype": torch.float64}
+    run = first_layer.train(x, y, student, GD(), **options)
     assert list(run.steps) == [0, 6] and (run.values[0].W == student.W).all()
     assert (run.values[1].W == run.network.W).all()
-    measured = first_layer.train(
-        x,
-        y,
-        student,
-        GD(),
-        rate=1.0,
-        steps=6,
-        records=[0, 2, 3],
-        dtype=torch.float64,
-        measure=lambda now: np.mean((now.forward(x) - y) ** 2),
-    )
+    options |= {"records": [0, 2, 3], "measure": lambda now: np.mean((now.forward(x) - y) ** 2)}
+    measured = first_layer.train(x, y, student, GD(), **options)
     assert measured.values == pytest.approx(list(run.loss[[0, 2, 3]]), rel=1e-12) and run.loss.shape == (6,)
     nothing = first_layer.train(x, y, student, Adam(), rate=1.0, steps=0, dtype=torch.float64)
     assert list(nothing.steps) == [0] and nothing.loss.shape == (0,)

@@ -10,7 +10,7 @@ from experiments.cyclic_labels import oracle
 from shallow import nets
 from shallow.data import cyclic
 from shallow.nets import TwoLayer
-from shallow.train import prefix_sums, univariate
+from shallow.train import plain, prefix_sums, univariate
 
 GRID = cyclic.grid()
 
@@ -206,6 +206,10 @@ def test_stopping_at_zero_loss_is_exact():
     assert (run.predictions[run.zero_epoch :] == before.predictions[-1]).all()
     assert largest_difference(run.network, before.network) == 0
     assert largest_difference(run.network, oracle.train(x, y, run.network, step=0.01, epochs=3)) == 0
+    by_formulas = plain.train(x, y, run.network, step=0.01, steps=3, loss="hinge", reduction="sum").network
+    assert largest_difference(run.network, by_formulas) == 0
+    violated = nets.scaled(run.network, np.sqrt(0.9 / (y * run.network.forward(x)).min()))  # one margin at 0.9
+    assert largest_difference(violated, oracle.train(x, y, violated, step=0.01, epochs=1)) > 1e-4
     decayed = univariate.train(x, y, run.network, step=0.01, epochs=3, decay=0.1)
     assert decayed.zero_epoch == 0 and largest_difference(decayed.network, run.network) > 1e-4
 

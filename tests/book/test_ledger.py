@@ -13,11 +13,6 @@ DOCUMENTS = claims.documents()
 VERDICT = re.compile(rf"\b({'|'.join(claims.VERDICTS)})\b", re.IGNORECASE)
 
 
-def rows(chapter: str) -> list[claims.Row]:
-    """The ledger of a chapter, checked as it is read."""
-    return claims.rows.read(chapter)
-
-
 def cells(chapter: str, kind: str) -> dict[str, str]:
     """The sources of all cells of one kind, on each page of a chapter by its name."""
     pages = {references.name_of(path): path for path in claims.rows.pages()}
@@ -55,14 +50,14 @@ def test_every_tested_claim_has_its_section_and_is_reported_by_a_cell(chapter):
     """On the page that its row names, or on that of the chapter while there is no other."""
     prose, code = (cells(chapter, kind) for kind in ("markdown", "code"))
     labels = {name: set(re.findall(r"^\(([\w-]+)\)=$", text, flags=re.MULTILINE)) for name, text in prose.items()}
-    tested = [(row.address if row.address in prose else chapter, row) for row in rows(chapter) if row.cell]
+    tested = [(row.address if row.address in prose else chapter, row) for row in claims.rows.read(chapter) if row.cell]
     assert [row.id for page, row in tested if row.cell not in labels.get(page, ())] == []
     assert [row.id for page, row in tested if row.id not in code.get(page, "")] == []
 
 
 @pytest.mark.parametrize("chapter", DOCUMENTS)
 def test_prose_agrees_with_the_ledger(chapter):
-    verdicts = {row.id: {row.verdict, row.reading} for name in DOCUMENTS for row in rows(name)}
+    verdicts = {row.id: {row.verdict, row.reading} for name in DOCUMENTS for row in claims.rows.read(name)}
     wrong = [sentence for text in cells(chapter, "markdown").values() for sentence in misstatements(text, verdicts)]
     assert wrong == []
 

@@ -1,61 +1,13 @@
-"""The laboratory of heavy tails in Chromium, on a page from disk: it agrees with the library, obeys, shows its laws."""
+"""The laboratory of heavy tails in Chromium, on a page from disk: its draws, its controls, its laws."""
 
-import copy
-
-import matplotlib
 import numpy as np
-import pytest
 from browser import laboratory_page
-from browser.laboratory_page import press, status, train_to_the_end
+from browser.laboratory_page import check_comes_back, press, status, train_to_the_end
 from playwright.sync_api import expect
 
-from experiments.heavy_tails import drawing, laboratory
 from shallow import stats
 
-matplotlib.use("agg")
-
-NAME = "heavy_tails"
-SETTINGS = [
-    laboratory.settings(optimiser="Adam", rate=0.32, update="text", labels="permuted", features="text", steps=4),
-    laboratory.settings(rate=250.0, student="softplus", width=400, steps=3, seed=2**32 - 1),
-]
-TRAIN = """(settings) => {
-  const { compute, columns } = ShallowLab.models.heavy_tails;
-  const run = compute(ShallowLab.streams(), ShallowLab.algebra()).start(settings), all = [run.values];
-  while (!run.done) { run.advance(); all.push(run.values); }
-  return Object.fromEntries(columns.map(([key]) => [key, all.map((one) => one[key])]));
-}"""
-
-
-chromium, presets, write, page = laboratory_page.fixtures(NAME, laboratory.recorded, drawing.first_preset, "permuted")
-
-
-def test_every_preset_opens_with_the_book_s_run_and_agrees_with_it(page, write, presets):
-    page.goto(write())
-    for preset in presets:
-        press(page, preset["label"])
-        recorded = status(page)
-        assert recorded.startswith("The book's run. ")
-        said = train_to_the_end(page)
-        same = recorded.removeprefix("The book's run. ")
-        assert said.startswith(f"{same} Agrees with the book's run: yes, every number to ")
-        assert float(said.split(" to ")[-1].split()[0]) < 1e-12
-    assert "exponent 3.98; the law of such matrices has 4.01" in said
-
-
-def test_another_run_is_told_from_the_book_s(page, write, presets):
-    changed = copy.deepcopy(presets[2:3])
-    changed[0]["run"]["values"]["test"][1] *= 1 + 2e-9
-    page.goto(write(changed))
-    assert train_to_the_end(page).endswith("Agrees with the book's run: no, from step 1.")
-
-
-@pytest.mark.parametrize("chosen", SETTINGS)
-def test_settings_train_as_the_library_does(page, write, chosen):
-    page.goto(write())
-    found, (wanted, _) = page.evaluate(TRAIN, chosen), laboratory.train(chosen)
-    assert set(found) == set(wanted)
-    assert all(np.allclose(found[name], wanted[name], rtol=1e-9, atol=0) for name in wanted)
+chromium, lab, presets, write, page = laboratory_page.fixtures("heavy_tails")
 
 
 def test_draws_are_numpy_s(page, write):
@@ -91,10 +43,7 @@ def test_the_keyboard_changes_settings_and_the_address_keeps_them(page, write):
     assert "trainer.step(1.3)" in program and '"permuted").permutation(y)' in program
     assert "rate=1.3&steps=1&labels=permuted" in page.url
     assert said.startswith("After step 1:") and "(predicted: " in said
-    page.goto("about:blank")
-    page.go_back()
-    expect(page.locator(".lab-python code")).to_have_text(program)
-    assert train_to_the_end(page) == said
+    check_comes_back(page, program, said)
 
 
 def test_the_axis_is_changed_without_a_new_run(page, write):
@@ -105,7 +54,7 @@ def test_the_axis_is_changed_without_a_new_run(page, write):
     assert page.locator(".lab-plot canvas").first.screenshot() != before
 
 
-def test_what_takes_too_long_is_refused_and_a_matrix_alone_has_two_plots(page, write):
+def test_what_takes_too_long_is_refused_and_a_matrix_alone_has_two_plots(page, write, presets):
     page.goto(write() + "#lab=heavy_tails&width=2000&rate=17&steps=11")
     expect(page.locator(".lab-status")).to_contain_text("a step takes too long")
     expect(page.locator(".lab-run")).to_be_disabled()
@@ -116,21 +65,6 @@ def test_what_takes_too_long_is_refused_and_a_matrix_alone_has_two_plots(page, w
     page.get_by_label("optimiser", exact=True).select_option("GD")
     page.get_by_role("combobox", name="neurons").select_option("200")
     expect(page.locator(".lab-plot:visible")).to_have_count(4)
-
-
-def test_everything_has_a_name_and_the_plots_have_words_and_a_table(page, write):
-    page.goto(write())
-    laboratory_page.check_words(page, rows=11)
-
-
-def test_words_of_the_text_start_a_preset(page, write):
-    page.goto(write())
-    page.get_by_role("button", name="Try.").click()
-    page.wait_for_function('document.querySelector(".lab-run").textContent === "Run again"', timeout=60_000)
-    assert "labels=permuted" in page.url and "Agrees with the book's run: yes" in status(page)
-
-
-def test_it_fits_a_phone_and_both_themes(page, write):
-    page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(write())
-    laboratory_page.check_phone_and_themes(page)
+    press(page, presets[-1]["label"])
+    expect(page.locator(".lab-plot:visible")).to_have_count(2)
+    assert "exponent 3.98; the law of such matrices has 4.01" in status(page)

@@ -1,12 +1,10 @@
 """The site as a whole: every internal link leads somewhere, every claim is decided where its row says."""
 
 from html.parser import HTMLParser
-from types import SimpleNamespace
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 import references
-from browser import conftest
 
 from shallow.book import claims
 
@@ -54,17 +52,3 @@ def test_every_claim_is_decided_on_its_page(available, chapter):
     pages = {name: file.read_text(encoding="utf-8") if file.exists() else "" for name, file in files.items()}
     marks = {row.id: (f'id="{row.cell}"', f'data-decided="{row.id} {row.verdict}"') for row in tested}
     assert [row.id for row in tested if not all(mark in pages[row.address] for mark in marks[row.id])] == []
-
-
-def test_a_test_that_fails_leaves_a_picture_of_its_page(page, site, tmp_path, monkeypatch):
-    monkeypatch.setattr(conftest, "FAILED", tmp_path)
-    page.goto(f"{site}/book/glossary.html")
-    item = SimpleNamespace(nodeid="tests/browser/test_site.py::test_it[one/two]", funcargs={"page": page})
-    for failed in (False, True):
-        around = conftest.pytest_runtest_makereport(item, None)
-        next(around)
-        with pytest.raises(StopIteration):
-            around.send(SimpleNamespace(when="call", failed=failed))
-        assert len(list(tmp_path.iterdir())) == failed
-    (picture,) = tmp_path.glob("*test_it*two*.png")
-    assert picture.read_bytes().startswith(b"\x89PNG")

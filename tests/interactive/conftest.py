@@ -48,13 +48,11 @@ class Lab:
         return {session["name"]: session["kernel"]["name"] for session in json.loads(self.ask("sessions"))}
 
     def stop_kernels(self) -> None:
-        """End all kernels."""
         for session in json.loads(self.ask("sessions")):
             self.ask(f"sessions/{session['id']}", "DELETE")
 
 
 def refuse(reason: str) -> None:
-    """Skip the test; fail where it is required."""
     (pytest.fail if os.environ.get("SHALLOW_INTERACTIVE") == "all" else pytest.skip)(reason)
 
 

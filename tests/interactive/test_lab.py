@@ -16,13 +16,11 @@ LONG = 300_000
 
 
 def open_notebook(page: Page, lab, path) -> None:
-    """Open a page in JupyterLab and wait for its kernel."""
     page.goto(lab.url(path.relative_to(references.ROOT).as_posix()))
     expect(page.locator("#jp-main-statusbar")).to_contain_text("Python 3 (ipykernel) | Idle", timeout=TIMEOUT)
 
 
 def run_all(page: Page, path) -> None:
-    """Run > Run All Cells, until the last cell has run."""
     page.locator(".lm-MenuBar-itemLabel", has_text="Run").click()
     page.locator(".lm-Menu-item[data-command='runmenu:run-all']").click()
     count = len(references.code_cells(jupytext.read(path)))

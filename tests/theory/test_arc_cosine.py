@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
+from standard_errors import scores
 
 from experiments.cyclic_labels.theory import wide_kernels
 from shallow.kernels import arc_cosine, layered
@@ -14,11 +15,8 @@ def draw(rng, inputs, depth, width, law="normal"):
     sizes = [inputs, *[width] * depth, 1]
 
     def entries(fan_in, *shape):
-        return (
-            rng.uniform(-1, 1, shape) / fan_in**0.5
-            if law == "uniform"
-            else rng.normal(size=shape) / (3 * fan_in) ** 0.5
-        )
+        unit = rng.uniform(-1, 1, shape) if law == "uniform" else rng.normal(size=shape) / 3**0.5
+        return unit / fan_in**0.5
 
     pairs = [(entries(a, b, a), entries(a, b)) for a, b in zip(sizes, sizes[1:])]
     return [W for W, _ in pairs], [b for _, b in pairs]
@@ -30,11 +28,6 @@ def points(n, d):
 
 def rotation(d):
     return scipy_stats.ortho_group.rvs(d, random_state=stream("arc-cosine", "rotation", d))
-
-
-def z_scores(kernels, expected):
-    kernels = np.asarray(kernels)
-    return (kernels.mean(axis=0) - expected) / (kernels.std(axis=0) / np.sqrt(len(kernels)))
 
 
 @pytest.mark.parametrize("output", layered.OUTPUTS)
@@ -53,9 +46,7 @@ def test_moments_are_those_of_samples_and_of_the_closed_form_for_one_input():
     u, v = rng.multivariate_normal([0, 0], [[2.0, 0.7], [0.7, 1.0]], 400_000).T
     found = arc_cosine.moments(np.array(2.0), np.array(0.7), np.array(1.0))
     for sample, value in ((np.maximum(u, 0) * np.maximum(v, 0), found.product), ((u > 0) & (v > 0), found.active)):
-        error = sample.std() / len(u) ** 0.5
-        assert abs(sample.mean() - value) < 4.5 * error
-        assert abs(sample.mean() - 1.05 * value) > 4.5 * error
+        assert abs(scores(sample, value)) < 4.5 < abs(scores(sample, 1.05 * value))
     x = np.linspace(-2, 2, 9)
     variances, expected = 1 + x**2, wide_kernels.gaussian(x)
     ours = arc_cosine.moments(variances[:, None], 1 + np.outer(x, x), variances)
@@ -68,17 +59,17 @@ def test_one_hidden_layer_has_this_mean_at_every_width():
     for width in (1, 20):
         rng = stream("arc-cosine", "mean", width)
         kernels = [layered.ntk(*draw(rng, 3, 1, width), x) for _ in range(300)]
-        assert np.abs(z_scores(kernels, arc_cosine.ntk(x, depth=1, width=width))).max() < 4.5
-    assert np.abs(z_scores(kernels, arc_cosine.ntk(x, depth=1, width=25))).max() > 4.5
+        assert np.abs(scores(kernels, arc_cosine.ntk(x, depth=1, width=width))).max() < 4.5
+    assert np.abs(scores(kernels, arc_cosine.ntk(x, depth=1, width=25))).max() > 4.5
 
 
 @pytest.mark.parametrize("depth", [2, 3])
 def test_wide_deep_networks_have_the_mean_of_the_recursion(depth):
     x, rng = points(4, 5), stream("arc-cosine", "wide", depth)
     kernels = [layered.ntk(*draw(rng, 5, depth, 300), x) for _ in range(40)]
-    assert np.abs(z_scores(kernels, arc_cosine.ntk(x, depth=depth, width=300))).max() < 4.5
+    assert np.abs(scores(kernels, arc_cosine.ntk(x, depth=depth, width=300))).max() < 4.5
     for wrong in (depth - 1, depth + 1):  # a layer forgotten, a layer too many
-        assert np.abs(z_scores(kernels, arc_cosine.ntk(x, depth=wrong, width=300))).max() > 8
+        assert np.abs(scores(kernels, arc_cosine.ntk(x, depth=wrong, width=300))).max() > 8
 
 
 def widest(x, law):
@@ -90,9 +81,9 @@ def widest(x, law):
 def test_uniform_weights_have_the_same_limit_for_many_inputs_only():
     """The first layer's pre-activations are sums of d + 1 uniform terms; the limit for one input is known."""
     few, many = np.linspace(-1, 1, 5)[:, None], points(5, 50)
-    close, off = (z_scores(widest(x, "uniform"), arc_cosine.ntk(x, depth=1, width=20_000)) for x in (many, few))
+    close, off = (scores(widest(x, "uniform"), arc_cosine.ntk(x, depth=1, width=20_000)) for x in (many, few))
     assert np.abs(close).max() < 4.5 < 8 < np.abs(off).max()
-    assert np.abs(z_scores(widest(few, "uniform") - 1, wide_kernels.uniform(few[:, 0]).at(20_000))).max() < 4.5
+    assert np.abs(scores(widest(few, "uniform") - 1, wide_kernels.uniform(few[:, 0]).at(20_000))).max() < 4.5
 
 
 def test_uniform_weights_are_invariant_under_flips_and_permutations_but_not_under_rotations():
@@ -102,9 +93,9 @@ def test_uniform_weights_are_invariant_under_flips_and_permutations_but_not_unde
         plain, turned, flipped, swapped = (
             widest(points, law) for points in (x, x @ turn.T, x * [-1, 1], x[:, ::-1].copy())
         )
-        assert np.abs(z_scores(plain - flipped, 0)).max() < 4.5
-        assert np.abs(z_scores(plain - swapped, 0)).max() < 4.5
-        assert (np.abs(z_scores(plain - turned, 0)).max() > 8) == moved
+        assert np.abs(scores(plain - flipped, 0)).max() < 4.5
+        assert np.abs(scores(plain - swapped, 0)).max() < 4.5
+        assert (np.abs(scores(plain - turned, 0)).max() > 8) == moved
 
 
 def test_infinite_width_is_invariant_under_orthogonal_maps_of_both_points_alone():
@@ -125,6 +116,6 @@ def test_finite_width_is_invariant_in_law_alone():
     pairs = ((x, x), (x @ U.T, x @ U.T), (x, x * [-1, 1]))
     plain, rotated, flipped = (np.array([layered.ntk(*network, *pair) for network in networks]) for pair in pairs)
     assert np.linalg.norm(plain[0] - rotated[0]) > 0.01 * np.linalg.norm(plain[0])
-    assert np.abs(z_scores(plain - rotated, 0)).max() < 4.5
-    assert np.abs(z_scores(plain**2 - rotated**2, 0)).max() < 4.5
-    assert np.abs(z_scores(plain - flipped, 0)).max() > 8  # one of the two points alone
+    assert np.abs(scores(plain - rotated, 0)).max() < 4.5
+    assert np.abs(scores(plain**2 - rotated**2, 0)).max() < 4.5
+    assert np.abs(scores(plain - flipped, 0)).max() > 8  # one of the two points alone

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from fresh_batches import batches
+from standard_errors import scores
 
 from shallow import committee
 from shallow.data.nlgp import Process, circulant
@@ -14,8 +15,7 @@ def deviation(x: np.ndarray, covariance: np.ndarray) -> float:
     """Largest distance of the covariances of samples x (m, n) at all lags from a first row, in standard errors."""
     power = np.abs(np.fft.fft(x, axis=1)) ** 2 / x.shape[1]
     lags = np.fft.ifft(power, axis=1).real[:, : x.shape[1] // 2 + 1]
-    errors = lags.std(axis=0) / len(x) ** 0.5
-    return float((np.abs(lags.mean(axis=0) - covariance[: lags.shape[1]]) / errors).max())
+    return float(np.abs(scores(lags, covariance[: lags.shape[1]])).max())
 
 
 @pytest.mark.parametrize("gain", [0.01, 3.0])

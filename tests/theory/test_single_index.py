@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from standard_errors import scores
 
 from experiments.heavy_tails.first_update import cells as first_update
 from shallow import nets
@@ -35,18 +36,14 @@ def test_floor_of_an_odd_student_is_the_loss_of_the_odd_part(link):
     y = sigma(z) + rho * rng.standard_normal(len(z))
 
     def score(prediction, floor):
-        losses = (y - prediction) ** 2
-        return abs(losses.mean() - floor) / (losses.std() / len(z) ** 0.5)
+        return abs(scores((y - prediction) ** 2, floor))
 
     odd = (sigma(z) - sigma(-z)) / 2
     assert score(odd, found.odd_floor(rho)) < 4.5
     assert score(found.slope * z, found.linear_floor(rho)) < 4.5 and score(0 * z, found.null_loss(rho)) < 4.5
     for factor, power in ((0.9, 1), (1.1, 1), (1, 3)):  # other odd functions do worse
         assert ((y - factor * np.sign(odd) * np.abs(odd) ** power) ** 2).mean() > found.odd_floor(rho)
-    if link == "tanh":
-        assert score(odd, found.linear_floor(rho)) > 4.5
-    else:
-        assert score(odd, rho**2) > 4.5
+    assert score(odd, found.linear_floor(rho) if link == "tanh" else rho**2) > 4.5
 
 
 @pytest.mark.parametrize("scaling", [nets.ntk, nets.mean_field])

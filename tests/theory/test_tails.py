@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from standard_errors import scores
 
 from shallow.spectra import tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
@@ -14,11 +15,6 @@ def pareto(rng: np.random.Generator, alpha: float, size: int = N) -> np.ndarray:
     return np.exp(rng.standard_exponential(size) / (alpha - 1))
 
 
-def far_from(estimates: np.ndarray, value: float) -> float:
-    """Distance of the mean of estimates from a value in standard errors."""
-    return abs(np.mean(estimates) - value) / (np.std(estimates, ddof=1) / np.sqrt(len(estimates)))
-
-
 @pytest.mark.parametrize("alpha", [1.5, 2.0, 3.0])
 def test_hill_on_pareto_samples_is_nearly_unbiased(alpha):
     """With m - 1 independent values above the cut the exponent has mean 1 + (alpha - 1) m / (m - 2)."""
@@ -26,9 +22,9 @@ def test_hill_on_pareto_samples_is_nearly_unbiased(alpha):
     found = np.array([tails.hill(pareto(rng, alpha)) for _ in range(400)])
     m = N // 2
     exact = 1 + (alpha - 1) * m / (m - 2)
-    assert far_from(found, exact) < 4
+    assert abs(scores(found, exact)) < 4
     assert found.std() == pytest.approx((alpha - 1) / np.sqrt(m), rel=0.2)
-    assert far_from(found, exact + 0.1) > 10  # the twin: this many draws would see a tenth
+    assert abs(scores(found, exact + 0.1)) > 10  # the twin: this many draws would see a tenth
 
 
 @pytest.mark.parametrize("ratio", [1, 1.5, 3, 6])
@@ -36,7 +32,7 @@ def test_hill_gives_a_tail_to_a_law_without_one(ratio):
     rng = np.random.default_rng(3)
     law = MarchenkoPastur(int(N * ratio), N)
     found = np.array([tails.hill(law.quantile(rng.uniform(size=N))) for _ in range(50)])
-    assert far_from(found, law.hill) < 5
+    assert abs(scores(found, law.hill)) < 5
     assert law.hill < 5
 
 

@@ -6,13 +6,12 @@ import numpy as np
 import xarray as xr
 from scipy.ndimage import median_filter, percentile_filter
 
-from experiments.cyclic_labels import loss_curves
+from experiments.cyclic_labels import laboratory, loss_curves
 from experiments.cyclic_labels.loss_curves import EPOCHS
 from shallow import checks, nets
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.kernels import empirical
-from shallow.train import univariate
 
 INTERVAL, WINDOW, START = 100, 11, 500
 RISE, SPIKE = 0.05, 0.2
@@ -35,22 +34,16 @@ def _every_hundred(runs: xr.Dataset) -> xr.Dataset:
 
 
 def slow(runs: xr.Dataset, *, rise: float = RISE, window: int = WINDOW) -> xr.Dataset:
-    r"""The slow bump of each run: where the smoothed test loss rises most above its running minimum.
+    """The slow bump of each run: where the smoothed test loss rises most above its running minimum.
 
-    Args:
-        runs: datasets of :func:`loss_curves.run` stacked along `seed`, with records at least every 100 epochs.
-        rise, window: threshold of the rise and length of the running median in records; change them only to see
-            what hangs on them.
+    Runs are those of :func:`loss_curves.run` stacked along `seed`, with records at least every 100 epochs; other
+    thresholds and windows (of the running median, in records) are for looking at what hangs on them.
 
-    Returns:
-        Dataset over `seed` with `rise` (largest rise of the running median of 11 records, 100 epochs apart, above its
-        running minimum, epochs >= 500), `low` and `peak` (epochs), and the flags `bump` (rise > 0.05), `diverging` (a
-        bump at whose peak the training loss, smoothed alike, is not above that at the low), `recovers` (a diverging
-        bump after which the smoothed test loss falls back to its value at the low), and `cluster` (where the loss rises
-        most from low to peak).  A run that is not finite has no bump.
-
-    Raises:
-        ValueError: when records are missing at some multiple of 100 epochs.
+    Returns over `seed`: rise (of the running median of 11 records, 100 epochs apart, above its running minimum, epochs
+    >= 500), low and peak (epochs), and the flags bump (rise > 0.05), diverging (a bump at whose peak the training loss,
+    smoothed alike, is not above that at the low), recovers (a diverging bump after which the smoothed test loss falls
+    back to its value at the low), and cluster (where the loss rises most from low to peak).  A run that is not finite
+    has no bump.
     """
     every = _every_hundred(runs)
     if not (np.diff(every.epoch) == INTERVAL).all() or every.epoch[-1] < START:
@@ -80,12 +73,10 @@ def slow(runs: xr.Dataset, *, rise: float = RISE, window: int = WINDOW) -> xr.Da
 
 
 def spikes(runs: xr.Dataset) -> xr.Dataset:
-    """Spikes of each run, on all records from epoch 500.
+    """Spikes of each run, on all records from epoch 500: unsmoothed rises of more than 0.2 above the running minimum.
 
-    Returns:
-        Dataset over `seed`: `spike`, whether the unsmoothed test loss rises more than 0.2 above its running minimum;
-        `rise`, the largest rise; `peak`, the epoch where it is; `train_jump`, the (summed) training loss there over its
-        running minimum.  A run that is not finite has no spike.
+    Returns over `seed`: spike (none in a run that is not finite), rise (the largest), peak (its epoch) and train_jump,
+    the (summed) training loss there over its running minimum.
     """
     late = _from_start(runs.transpose("seed", "epoch", ...))
     test, train = late.test_loss.values, late.train_loss.values
@@ -126,9 +117,8 @@ def choose_clearest(bumps: xr.Dataset) -> int | None:
 def is_smooth(trained: xr.Dataset) -> bool:
     """Whether one :func:`loss_curves.run` is a smooth odd curve, a bump and nothing else.
 
-    That is: a diverging slow bump that recovers, which is still a diverging one when jumps are removed (:func:`calm`),
-    and at no record from epoch 500 on is the test loss, or the mean training loss, more than 0.2 above its lowest value
-    so far.
+    That is: a diverging slow bump that recovers, is still diverging when jumps are removed (:func:`calm`), and a test
+    loss, and mean training loss, without spikes.
     """
     run, n = trained.expand_dims(seed=[0]), int(trained["count"].sum())
     jumps = [spikes(run), spikes(run.assign(test_loss=run.train_loss / n))]
@@ -137,10 +127,7 @@ def is_smooth(trained: xr.Dataset) -> bool:
 
 
 def as_scalars(trained: xr.Dataset) -> xr.Dataset:
-    """One :func:`loss_curves.run` as scalars: rise, low, peak, recovery, diverging, recovers, final loss and error.
-
-    recovery is the epoch at which the smoothed test loss is back at its value at the low, NaN if it is not by the end.
-    """
+    """The bump of one :func:`loss_curves.run`, its :func:`recovery`, and the final loss and error, all scalars."""
     single = trained.expand_dims(seed=[0])
     found = slow(single).isel(seed=0, drop=True)
     scalars = {name: found[name] for name in ("rise", "low", "peak", "diverging", "recovers")}
@@ -149,10 +136,7 @@ def as_scalars(trained: xr.Dataset) -> xr.Dataset:
 
 
 def recovery(runs: xr.Dataset) -> np.ndarray:
-    """Epoch after the peak at which the smoothed test loss is back at or under its value at the low, shape (seed,).
-
-    It is given for diverging bumps that recover and NaN otherwise.
-    """
+    """Epoch after the peak at which the smoothed test loss is back at its value at the low; NaN for never, (seed,)."""
     found, every = slow(runs), _every_hundred(runs)
     test, epoch = smooth(every.test_loss.values), every.epoch.values
     back = np.full(len(test), np.nan)
@@ -164,21 +148,15 @@ def recovery(runs: xr.Dataset) -> np.ndarray:
 
 
 def outcomes(trained: xr.Dataset) -> xr.Dataset:
-    """Where runs of :func:`loss_curves.run`, stacked along `seed`, end, and their bumps.
-
-    Returns over `seed` the fields of :func:`slow`, the last train_loss, test_loss, trace, error and cluster_error
-    (cluster number `place`), and zero_epoch (NaN for never).
-    """
+    """Bumps and last losses, traces and errors of runs stacked along `seed`; the number of a cluster is `place`."""
     last = trained[["train_loss", "test_loss", "trace", "error", "cluster_error"]].isel(epoch=-1, drop=True)
     return xr.merge([slow(trained), last.rename(cluster="place"), trained.zero_epoch])
 
 
 @releases_gil
 def of_counts(seed: int, counts: tuple[int, ...]) -> xr.Dataset:
-    """:func:`slow` of a run on :func:`cyclic.from_counts`, step 0.001 and width 512."""
-    sample = cyclic.from_counts(counts, seed=seed)
-    network = nets.default(sample.rng, 512)
-    run = univariate.train(sample.x, sample.y, network, step=STEP, epochs=EPOCHS, grid=loss_curves.GRID)
+    """:func:`slow` of a run of the laboratory with these numbers of points in the clusters."""
+    _, run = laboratory.train(laboratory.settings(counts, seed=seed))
     losses = loss_curves.hinge(run.predictions)
     data = {"train_loss": ("epoch", run.loss), "test_loss": ("epoch", losses.mean(axis=-1))}
     data["cluster_loss"] = (("epoch", "cluster"), loss_curves.by_cluster(losses))
@@ -187,10 +165,7 @@ def of_counts(seed: int, counts: tuple[int, ...]) -> xr.Dataset:
 
 @releases_gil
 def one_layer(seed: int, *, design: str, step: float, train: str) -> xr.Dataset:
-    """A run of n = 50 points at width 512 of which all is trained ("all"), or one layer ("output" or "hidden").
-
-    Returns diverging and recovers of :func:`slow`, and test_loss over `epoch` (every 100).
-    """
+    """Bump and test loss of a run of which all is trained ("all"), or one layer ("output" or "hidden")."""
     trained = loss_curves.run(seed, design=design, step=step, train=train).expand_dims(seed=[seed])
     found = xr.merge([slow(trained)[["diverging", "recovers"]], trained.test_loss])
     return found.isel(seed=0, drop=True)
@@ -201,12 +176,8 @@ def refined(seed: int, design: str, refinement: int, *, n: int = 50, width: int 
     r"""Bump and spike of one run with step $\eta/k$ and $kT$ epochs, $\eta = 0.001$, k the refinement.
 
     Training time $\eta t$ and the times of the records are the same for every k, and epochs are counted in units of the
-    unrefined step, so that the definitions of this module apply unchanged.
-
-    Returns a Dataset of scalars: rise, low, peak, diverging, recovers and cluster of the slow bump; spike;
-    stability $= \eta\lambda_1/k$ with the top eigenvalue of the tangent kernel at initialisation.
-
-    Cost: k times that of an ordinary run.
+    unrefined step, so that the definitions of this module apply unchanged.  Returns scalars, with stability
+    $= \eta\lambda_1/k$, $\lambda_1$ of the tangent kernel at initialisation.
     """
     step, epochs, every = STEP / refinement, EPOCHS * refinement, 100 * refinement
     curves = loss_curves.run(seed, design=design, step=step, n=n, width=width, epochs=epochs, every=every)
@@ -244,10 +215,11 @@ def paced(seed: int, design: str, variant: str) -> xr.Dataset:
     return slow(run.assign_coords(epoch=run.epoch // 10).expand_dims(seed=[seed])).isel(seed=0, drop=True)
 
 
+TWO_DESIGNS = ["poor(5,1)", "strat"]
 RECORDS: dict[str, Recipe] = {
     "paced": Recipe(
         paced,
-        {"variant": list(PACED), "design": ["poor(5,1)", "strat"], "seed": list(range(150))},
+        {"variant": list(PACED), "design": TWO_DESIGNS, "seed": list(range(150))},
         {},
         "Bumps with one thing changed, at steps that are small and equal for the kernel",
     ),
@@ -263,12 +235,7 @@ RECORDS: dict[str, Recipe] = {
     ),
     "one_layer": Recipe(
         one_layer,
-        {
-            "train": ["all", "output", "hidden"],
-            "step": [0.001, 0.01],
-            "design": ["poor(5,1)", "strat"],
-            "seed": list(range(50)),
-        },
+        {"train": ["all", "output", "hidden"], "step": [0.001, 0.01], "design": TWO_DESIGNS, "seed": list(range(50))},
         {},
         "Test loss and bumps when all parameters, the output weights or the hidden layer alone are trained",
     ),

@@ -22,14 +22,8 @@ CLUSTER = 5
 def hard_margin(features: np.ndarray, y: np.ndarray) -> np.ndarray:
     r"""Maximum-margin direction, no intercept: $\arg\min \|v\|$ subject to $y_i \langle v, \varphi_i \rangle \ge 1$.
 
-    Solved exactly as a least-distance problem by non-negative least squares (Lawson and Hanson 1974, chapter 23).
-
-    Args:
-        features: shape (n, m).
-        y: labels -1 or +1, shape (n,).
-
-    Raises:
-        ValueError: when the points cannot be separated.
+    Features (n, m), labels (n,).  Solved exactly as a least-distance problem by non-negative least squares (Lawson and
+    Hanson 1974, chapter 23); ValueError when the points cannot be separated.
     """
     rows = np.asarray(y)[:, None] * features
     scale = np.abs(rows).max()  # the problem is homogeneous: solve it at scale 1
@@ -59,10 +53,8 @@ def imbalance(
 ) -> xr.Dataset:
     """A run of poor(5, points) looked at after each horizon; `train` is "output" (fixed features) or "all".
 
-    Returns over `horizon`: rise, diverging, recovers, recovery (see :mod:`.bumps`), loss and error on the grid,
-    cluster_error (cluster), zero (training loss 0) and cosine: that of the output weights with the hard-margin
-    solution on the features of the initial hidden layer (of the trained one for "all"; NaN where these cannot separate
-    the points).
+    The fields of its bump are those of :mod:`.bumps`; cosine is that of the output weights with the hard-margin
+    solution on the features of the hidden layer at that time, NaN where these cannot separate the points.
     """
     sample = cyclic.sample(50, base=7, seed=seed, design=f"poor({CLUSTER},{points})")
     network, _ = start(sample.rng, width)
@@ -127,11 +119,8 @@ def noisy(
 ) -> xr.Dataset:
     """A network with `inputs` coordinates, all but the first noise, trained on cyclic labels of the first.
 
-    The default initialisation for d inputs is w, b ~ U(-1, 1)/sqrt(d).  Tested on the grid with fresh noise
-    coordinates. Returns over `epoch` (every 100): train_loss, test_loss, error, cluster_loss (cluster), and
-    true_share: the share of the AGOP trace on the first coordinate, over the test points.
-
-    Cost: O(n m d) an epoch; 0.1 to 0.3 ms for d = 2 to 10.
+    It is tested on the grid with fresh noise coordinates; true_share is the share of the AGOP trace on the first
+    coordinate, over the test points.
     """
     sample = cyclic.sample(n, base=7, seed=seed, design=design)
     network = nets.default(sample.rng, width, inputs)

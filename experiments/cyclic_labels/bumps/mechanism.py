@@ -33,15 +33,12 @@ def anatomy(
     width: int = 512,
     epochs: int = EPOCHS,
 ) -> xr.Dataset:
-    """One run taken apart, P = 3, base 7.
+    """One run taken apart, P = 3, base 7, over three sets of records.
 
-    Returns a Dataset over three sets of records:
-
-    - `epoch` (every 100): train_loss, test_loss, cluster_loss (cluster); border_slope (boundary), the slope of f across
-      the grid cell of a label boundary; kinks and kink_weight (boundary), the neurons with their kink within a quarter
-      of a cluster width of the boundary, plain and weighted by |v w|, and cluster_kink_weight (cluster); energy_grid
-      and energy_points (cluster), the share of the sum of f'^2 on the grid and on the training points;
-    - `fine` (every 20): share (cluster), the share of the l1 norm of the output gradient, 0 when that vanishes;
+    - `epoch` (every 100): losses; border_slope, the slope of f across the grid cell of a label boundary; kinks and
+      kink_weight, the neurons with their kink within a quarter of a cluster width of the boundary, plain and weighted
+      by |v w|; energy_grid and energy_points, the share of each cluster in the sum of f'^2 on grid and training points;
+    - `fine` (every 20): share of each cluster in the l1 norm of the output gradient, 0 when that vanishes;
     - `coarse` (every 500): own_pull and other_pull of :func:`_pulls`, NaN in a design without a poor cluster.  Their
       gradient is that of the `fine` records, which says how large a pull is and not how far the two cancel: signs flip
       within a few epochs (:func:`.poor_cluster.balance` counts every epoch).
@@ -147,15 +144,11 @@ def borders(poor: tuple[int, ...]) -> list[int]:
 def events(runs: xr.Dataset, poor: tuple[int, ...]) -> xr.Dataset:
     """What happens between low and peak in the qualifying runs (diverging slow bumps that recover), over `seed`.
 
-    Args:
-        runs: datasets of :func:`anatomy` stacked along `seed`, all of one design.
-        poor: its poor clusters.
-
-    Returns low, peak; poor_rise and neighbour_rise (change of their smoothed loss from low to peak), crossing (first
-    epoch from 500 on at which the running median over 1000 epochs of the poor clusters' share of the gradient exceeds
-    one half; inf for never), the shares at low and peak, pull_peak (the own pull over the sum of own pull and the
-    others' push, mean of the coarse records around the peak), and the flags parts (the poor rises while its neighbours
-    fall) and passed (crossing not after the peak), passed_at_low (not after the low: the null for the timing).
+    Runs are those of :func:`anatomy` of one design.  poor_rise and neighbour_rise are changes of smoothed losses from
+    low to peak; crossing is the first epoch from 500 on at which the running median over 1000 epochs of the poor
+    clusters' share of the gradient exceeds one half (inf for never); pull_peak is the own pull over own pull and the
+    others' push; the flags say whether the poor rises while its neighbours fall (parts), and whether the crossing is
+    not after the peak (passed), or not after the low (passed_at_low, the null for the timing).
 
     The pulls are no guide to the drift of the poor clusters where steps overshoot: at single epochs they differ by more
     than either, on average over some epochs they cancel to a per cent.
@@ -206,9 +199,8 @@ def at_events(runs: xr.Dataset, found: xr.Dataset, variable: str) -> xr.DataArra
 
 @releases_gil
 def energies(seed: int, *, design: str, agop: float) -> xr.Dataset:
-    """Where f'^2 lives at the :func:`at_events` of one run, for runs with a recovering bump.
+    """Where f'^2 lives at the :func:`at_events` of one run, NaN in a run without a recovering bump.
 
-    Returns energy_grid and energy_points of :func:`anatomy` over (moment, cluster), NaN in a run that does not qualify.
     A design without a poor cluster takes the moments of poor(5,1) with the same seed and penalty.
     """
     marking = design if design in POOR else "poor(5,1)"
@@ -223,11 +215,10 @@ def energies(seed: int, *, design: str, agop: float) -> xr.Dataset:
 def dissected(seed: int, *, design: str) -> xr.Dataset:
     """One run of a design with poor clusters, reduced to what happens to them.
 
-    Returns the fields of :func:`events` as numbers, NaN in a run that does not qualify; kink_weight and
-    even_kink_weight (moment, boundary), that of :func:`anatomy` at the :func:`at_events` of this run, in this run and
-    in the stratified one with the same seed; and over `coarse` (every 500 epochs) poor_loss, neighbour_loss, share (of
-    the poor clusters in the gradient; these three as running medians), own_pull, other_pull and border_slope, the slope
-    of f at the borders of the poor clusters, positive where it leads to the right label.
+    Returns :func:`events`, NaN in a run that does not qualify; kink_weight and even_kink_weight at the
+    :func:`at_events` of this run, in this run and in the stratified one with the same seed; and over `coarse` the
+    losses and the share in the gradient as running medians, the pulls, and border_slope, the slope of f at the borders
+    of the poor clusters, positive where it leads to the right label.
     """
     runs = {name: anatomy(seed, design=name).expand_dims(seed=[seed]) for name in (design, "strat")}
     found = events(runs[design], POOR[design])
@@ -259,10 +250,9 @@ def _courses(runs: xr.Dataset, poor: tuple[int, ...]) -> xr.Dataset:
 
 
 def around_peak(dissected: xr.Dataset, *, before: int = 2000, after: int = 6000) -> xr.Dataset:
-    """The time courses of the qualifying runs of one design of :func:`dissected`, seen from the peak of the bump.
+    """The time courses of the qualifying runs of one design of :func:`dissected`, by the epochs `since` the peak.
 
-    Returns them over `seed` and `since`, the epochs since the peak (multiples of 500); NaN where a run was not yet, or
-    no longer, trained.
+    They are multiples of 500, with NaN where a run was not yet, or no longer, trained.
     """
     runs = dissected.isel(seed=np.flatnonzero(dissected.low.notnull()))
     since = np.arange(-before, after + 1, COARSE)

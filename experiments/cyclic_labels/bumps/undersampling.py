@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from scipy.stats import chisquare, poisson, rankdata
+from scipy.stats import chisquare, poisson
 
 from experiments.cyclic_labels import loss_curves
 from experiments.cyclic_labels.bumps import cells as bumps
@@ -60,9 +60,9 @@ def smallest_count_law(n: int, clusters: int) -> np.ndarray:
     return -np.diff([*tails, 0.0]) / poisson.pmf(n, n)
 
 
-def counts(n: int, periods: int, *, draws: int = 1000, base: int = 3) -> np.ndarray:
+def counts(n: int, periods: int, *, draws: int) -> np.ndarray:
     """Points in each cluster of iid data sets with seeds 0, 1, ..., shape (draws, 2 periods)."""
-    samples = (cyclic.sample(n, periods=periods, base=base, seed=seed).x for seed in range(draws))
+    samples = (cyclic.sample(n, periods=periods, base=3, seed=seed).x for seed in range(draws))
     return np.stack([np.bincount(cyclic.clusters(x, periods), minlength=2 * periods) for x in samples])
 
 
@@ -86,8 +86,7 @@ def in_poor(found: xr.Dataset, design: str) -> np.ndarray:
 def early(seed: int, *, design: str) -> xr.Dataset:
     """The bump in the first 2,000 epochs at step 0.01, looked at as often in training time as at step 0.001.
 
-    Ten epochs at 0.001 are one here, so the definition of a bump starts at epoch 50.  Returns the fields of
-    :func:`bumps.slow`, with epochs counted in units of the step 0.001.
+    Epochs are counted in units of the step 0.001, so the definition of a bump starts at epoch 50.
     """
     trained = loss_curves.run(seed, design=design, step=0.01, epochs=2000, every=10)
     trained = trained.assign_coords(epoch=10 * trained.epoch).expand_dims(seed=[seed])
@@ -106,11 +105,10 @@ DEFINITIONS: dict[str, dict] = {
 
 @releases_gil
 def designed(seed: int, *, design: str, step: float) -> xr.Dataset:
-    """One run of n = 50 points at width 512: its bump by several definitions, and how it ends.
+    """One run of n = 50 points at width 512: its :func:`bumps.outcomes`, and its bump by several definitions.
 
-    Returns the fields of :func:`bumps.outcomes`; count (place), the training points of each cluster; right (place),
-    whether the last output has the sign of the label at the centre of each cluster; calm, whether a diverging bump is
-    left when jumps are removed (:func:`bumps.calm`); and diverging_by (definition), the flag under :data:`DEFINITIONS`
+    right says whether the last output has the sign of the label at the centre of each cluster, calm whether a diverging
+    bump is left when jumps are removed (:func:`bumps.calm`), diverging_by whether it is one under :data:`DEFINITIONS`
     and when the training loss is not smoothed.
     """
     trained = loss_curves.run(seed, design=design, step=step, keep=("predictions",)).expand_dims(seed=[seed])
@@ -132,9 +130,8 @@ def designed(seed: int, *, design: str, step: float) -> xr.Dataset:
 def spiky(seed: int, *, design: str, step: float) -> xr.Dataset:
     """Spikes of the test loss of one run at records every 20 epochs, and whether the training loss jumps too.
 
-    Returns numbers: `spike`, `rise` and `peak` of :func:`bumps.spikes`; `train_rise`, by how much the mean training
-    loss at the peak is above its running minimum; `joint`, the share of all spike records (test loss more than 0.2
-    above its running minimum) at which the mean training loss is that far above its own; NaN without a spike.
+    train_rise is how far the mean training loss at the peak is above its running minimum; joint is the share of all
+    records with a spike at which it is as far above as the test loss must be; NaN without a spike.
     """
     trained = loss_curves.run(seed, design=design, step=step, every=20).expand_dims(seed=[seed])
     found = bumps.spikes(trained).isel(seed=0, drop=True)
@@ -178,8 +175,7 @@ def count_test(n: int, periods: int, *, draws: int = 1000) -> dict[str, float | 
 def ablation(variant: str, seed: int, points: int | None = None) -> xr.Dataset:
     """Outcome of a run with `points` points in one cluster (None: stratified), one factor changed from the reference.
 
-    The reference is cluster 5, step 0.001, width 512, default initialisation, no penalty, n = 50.  Returns scalars:
-    those of :func:`bumps.as_scalars`.
+    The reference is cluster 5, step 0.001, width 512, default initialisation, no penalty, n = 50.
     """
     options = dict(ABLATIONS[variant])
     cluster = options.pop("cluster", 5)
@@ -208,14 +204,14 @@ def dose_trend(values: np.ndarray, points: np.ndarray, *, name: str) -> stats.In
     values = np.asarray(values, dtype=float)
     rows = stats.stream("dose", name).integers(0, values.shape[1], (stats.RESAMPLES, values.shape[1]))
     doses = np.repeat(points, values.shape[1])
-    draws = _rank_correlations(values[:, rows].swapaxes(0, 1).reshape(len(rows), -1), doses)
+    draws = stats.rank_correlation(values[:, rows].swapaxes(0, 1).reshape(len(rows), -1), doses)
     return _interval(stats.rank_correlation(values.ravel(), doses), draws, doses.size)
 
 
 def correlation(a: np.ndarray, b: np.ndarray, *, name: str) -> stats.Interval:
     """Rank correlation of two vectors, bootstrap over the pairs."""
     rows = stats.stream("pairs", name).integers(0, len(a), (stats.RESAMPLES, len(a)))
-    draws = _rank_correlations(np.asarray(a)[rows], np.asarray(b)[rows])
+    draws = stats.rank_correlation(np.asarray(a)[rows], np.asarray(b)[rows])
     return _interval(stats.rank_correlation(a, b), draws, len(a))
 
 
@@ -229,16 +225,8 @@ def given_size(smallest: np.ndarray, rise: np.ndarray, n: np.ndarray, *, name: s
 
 def _partial(a: np.ndarray, b: np.ndarray, given: np.ndarray) -> np.ndarray:
     """Partial rank correlations of the rows of a and b (draws, runs) given those of a third."""
-    ab, ac, bc = (_rank_correlations(*pair) for pair in ((a, b), (a, given), (b, given)))
+    ab, ac, bc = (stats.rank_correlation(*pair) for pair in ((a, b), (a, given), (b, given)))
     return (ab - ac * bc) / np.sqrt((1 - ac**2) * (1 - bc**2))
-
-
-def _rank_correlations(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Rank correlation of each row of a (draws, n) with the same row of b, or with the vector b; NaN if one is flat."""
-    a, b = (rankdata(values, axis=-1) for values in (a, b))
-    a, b = (ranks - ranks.mean(axis=-1, keepdims=True) for ranks in (a, b))
-    norms = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
-    return np.divide((a * b).sum(axis=-1), norms, out=np.full(len(a), np.nan), where=norms > 0)
 
 
 def _interval(estimate: float, draws: np.ndarray, pairs: int) -> stats.Interval:
@@ -247,40 +235,38 @@ def _interval(estimate: float, draws: np.ndarray, pairs: int) -> stats.Interval:
     return stats.Interval.of_correlation(estimate, draws[np.isfinite(draws)], pairs)
 
 
+SEEDS = list(range(50))
 RECORDS: dict[str, Recipe] = {
     "ablations": Recipe(
         ablation,
-        {"variant": list(ABLATIONS), "points": list(POINTS), "seed": list(range(50))},
+        {"variant": list(ABLATIONS), "points": list(POINTS), "seed": SEEDS},
         {},
         "Dose and response: points in one cluster, one factor changed at a time",
     ),
     "ablations_stratified": Recipe(
         ablation,
-        {"variant": list(ABLATIONS), "seed": list(range(50))},
+        {"variant": list(ABLATIONS), "seed": SEEDS},
         {"points": None},
         "The same factors without a poor cluster",
     ),
     "independent_outcomes": Recipe(
-        iid,
-        {"n": [20, 50, 100], "seed": list(range(50))},
-        {},
-        "Bumps and smallest counts in independent data",
+        iid, {"n": [20, 50, 100], "seed": SEEDS}, {}, "Bumps and smallest counts in independent data"
     ),
     "fixed_features": Recipe(
         result,
-        {"design": ["poor(5,1)", "strat"], "seed": list(range(50))},
+        {"design": ["poor(5,1)", "strat"], "seed": SEEDS},
         {"train": "output", "epochs": 200_000},
         "Output weights alone, ten times the epochs",
     ),
     "spikes": Recipe(
         spiky,
-        {"design": ["strat", "equi", "iid"], "step": [0.0003, 0.001, 0.003, 0.01], "seed": list(range(50))},
+        {"design": ["strat", "equi", "iid"], "step": [0.0003, 0.001, 0.003, 0.01], "seed": SEEDS},
         {},
         "Spikes of the test loss at four steps, records every 20 epochs",
     ),
     "designs": Recipe(
         designed,
-        {"design": list(DESIGNS), "step": [0.001, 0.01], "seed": list(range(50))},
+        {"design": list(DESIGNS), "step": [0.001, 0.01], "seed": SEEDS},
         {},
         "Bumps and ends of the runs of seven designs at two steps",
     ),
@@ -291,9 +277,6 @@ RECORDS: dict[str, Recipe] = {
         "The same for two designs with other seeds",
     ),
     "designs_early": Recipe(
-        early,
-        {"design": list(DESIGNS), "seed": list(range(50))},
-        {},
-        "Bumps in the first 2,000 epochs at step 0.01",
+        early, {"design": list(DESIGNS), "seed": SEEDS}, {}, "Bumps in the first 2,000 epochs at step 0.01"
     ),
 }

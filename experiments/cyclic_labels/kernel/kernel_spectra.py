@@ -30,9 +30,8 @@ def spectrum(
 ) -> xr.Dataset:
     """The kernel at initialisation, on the training inputs plus `shift`; without hidden biases if `bias` is false.
 
-    Returns over `rank` (1..n): eigenvalues, and labels, the share of |y|^2 along each eigenvector; over
-    `mode` (1..8): changes, the sign changes of the eigenvector along x, and affine, its squared norm in the span of 1
-    and x; and output_share, the share of the trace that comes from the output weights.
+    labels is the share of |y|^2 along each eigenvector; changes are its sign changes along x, affine is its squared
+    norm in the span of 1 and x; output_share is the share of the trace that comes from the output weights.
     """
     sample = cyclic.sample(n, base=base, seed=seed, design=design)
     network = INITIALISATIONS[initial](sample.rng, width)
@@ -63,11 +62,7 @@ def gap(spectrum: xr.Dataset) -> xr.DataArray:
 
 @releases_gil
 def dominance(seed: int, *, width: int, n: int, initial: str = "default") -> xr.Dataset:
-    """How far the first modes dominate the kernel at initialisation, on i.i.d. inputs.
-
-    Returns share over `mode` (1..8), the share of each eigenvalue in the trace, and enough, the smallest number of
-    modes that hold 95% of it.
-    """
+    """Share of the first eigenvalues in the trace at initialisation; enough: how many modes hold 95% of it."""
     values = spectrum(seed, width=width, n=n, initial=initial).eigenvalues.values
     shares = (values / values.sum())[: modes.MODES]
     return xr.Dataset({"share": ("mode", shares), "enough": empirical.modes_for(values)}, {"mode": modes.NUMBERS})
@@ -97,9 +92,8 @@ def early(seed: int, *, design: str = "iid", step: float = 0.001, width: int = 5
 def form_errors(width: int, n: int, seed: int) -> xr.Dataset:
     """How far the kernel of a network of the base 0 is from what it should be, relative to its largest entry.
 
-    Returns scalars: form (closed form against J J^T by automatic differentiation), rebuilt (K against its eigenvectors
-    and eigenvalues), orthonormal (largest entry of the eigenvectors' Gram matrix minus the identity) and smallest
-    (smallest eigenvalue over the largest).
+    form: closed form against J J^T by automatic differentiation; rebuilt: K against its eigenvectors and eigenvalues;
+    orthonormal: the eigenvectors' Gram matrix against the identity; smallest: smallest eigenvalue over the largest.
     """
     data = cyclic.sample(n, seed=seed)
     network = nets.default(data.rng, width)
@@ -120,9 +114,8 @@ def form_errors(width: int, n: int, seed: int) -> xr.Dataset:
 def gradient_errors(epochs: int, seed: int, *, n: int = 50, width: int = 512, step: float = 0.01) -> xr.Dataset:
     r"""What moves the parameters of a network of the base 0 after training.
 
-    Returns scalars: gradient (largest difference of $J^\top g$ and the loss gradient by automatic differentiation) and
-    speed (difference of $|J^\top g|^2$ and $\sum_i \lambda_i \beta_i^2$), both relative where larger than 1; update
-    ($|J^\top g|$) and residual ($|f - y|$).
+    gradient: largest difference of $J^\top g$ and the loss gradient by automatic differentiation; speed: difference of
+    $|J^\top g|^2$ and $\sum_i \lambda_i \beta_i^2$, both relative where larger than 1; update: $|J^\top g|$.
     """
     data = cyclic.sample(n, seed=seed)
     network = univariate.train(data.x, data.y, nets.default(data.rng, width), step=step, epochs=epochs).network

@@ -45,8 +45,6 @@ def track(
     Returns over `epoch` (every 20) and `mode` (1..8): beta; power, the mean of $\beta_i^2$ over the 20 epochs from the
     record on; residual, $\langle f - y, \xi_i \rangle$; and all that :func:`summary` returns.  After divergence
     everything is NaN that depends on the run.
-
-    Cost: epochs x O(n + width) for training, epochs x O(n^2) for the projections, O(n^2 width) for the kernel.
     """
     sample = cyclic.sample(n, base=base, seed=seed, design=design)
     network = nets.default(sample.rng, width)
@@ -114,14 +112,12 @@ def _pace(beta: np.ndarray, n: int) -> dict[str, tuple]:
 def summary(seed: int, **options) -> xr.Dataset:
     r"""One run of :func:`track` without its curves, which is what records keep.
 
-    Over `mode`: labels (share of $|y|^2$); start ($|\beta_i(0)|$); early_std and late_std (first tenth and last half,
-    every epoch); late_rms; flips (sign changes per 100 epochs, first tenth); decay (first epoch from which the moving
-    rms stays below $\sqrt n/20$ or 10% of its first value, whichever is larger; NaN for never); decay_mean (the same
-    for the absolute value of the moving mean, with every epoch of the window); quiet (for the rms and $\sqrt n/10$,
-    every epoch).  Over `leading` k = 1..15: captured (share of $\sum_t |g(t)|^2$ in
-    modes 1..k).  Scalars: participation (of the mode energies, all n modes); null_participation (in a random basis);
-    label_participation; top_share (share of $|g|^2$ in mode 1, first 1000 epochs); step_eigenvalue
-    ($\eta\lambda_1$); zero_epoch and diverged_epoch (NaN for never).
+    Over `mode`: labels (share of $|y|^2$); start ($|\beta_i(0)|$); early_ and late_ (first tenth and last half, every
+    epoch); flips (sign changes per 100 epochs, first tenth); decay (first epoch from which the moving rms stays below
+    $\sqrt n/20$ or 10% of its first value, whichever is larger; NaN for never); decay_mean (the same for the absolute
+    value of the moving mean, with every epoch of the window); quiet (for the rms and $\sqrt n/10$, every epoch).
+    captured is the share of $\sum_t |g(t)|^2$ in the `leading` modes; null_participation is in a random basis;
+    top_share is the share of $|g|^2$ in mode 1, first 1000 epochs; step_eigenvalue is $\eta\lambda_1$.
     """
     return track(seed, **options).drop_dims("epoch")
 
@@ -166,8 +162,8 @@ def order_of_decay(decay: np.ndarray) -> np.ndarray:
 def ends(seed: int, *, design: str, width: int, step: float = 0.001) -> xr.Dataset:
     r"""Where the projections of one run start and end, and whether the residual's tell the same; n = 50 points.
 
-    Returns over `mode`: labels, start and late_rms of :func:`summary`; final, the rms of $\beta_i$ over the last 20
-    records; agreement, Spearman's rho over time of the moving rms of $\beta_i$ and of $\langle f - y, \xi_i \rangle$.
+    final is the rms of $\beta_i$ over the last 20 records; agreement is Spearman's rho over time of the moving rms of
+    $\beta_i$ and of $\langle f - y, \xi_i \rangle$.
     """
     found = track(seed, design=design, width=width, step=step)
     gradient, residual = moving_rms(found.beta.values), moving_rms(found.residual.values)
@@ -189,11 +185,8 @@ def phases(beta: np.ndarray, low: int, peak: int) -> np.ndarray:
 def windows(first: int, *, design: str, width: int, step: float = 0.001, runs: int = 50) -> xr.Dataset:
     """The projections of runs of a design, from the seed `first` on, in the windows that every bump sets.
 
-    Returns `size` over `window` (the run whose bump sets it), `run`, `phase` ("before" the low, and the "rise" from
-    low to peak) and `mode`: the rms of :func:`phases`, NaN in windows of runs without a recovering bump; and over `run`
-    the fields low, peak, bump and recovers of :func:`bumps.slow`.
-
-    Cost: that of training every run twice, once for the losses and once for the projections.
+    size is the rms of :func:`phases` over `window` (the run whose bump sets it) and `run`, NaN in windows of runs
+    without a recovering bump.
     """
     seeds = range(first, first + runs)
     losses = [loss_curves.run(seed, design=design, width=width, step=step) for seed in seeds]
@@ -214,10 +207,7 @@ def own_sizes(group: xr.Dataset) -> xr.DataArray:
 
 
 def stratum(group: xr.Dataset, count: int = MODES) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of :func:`windows`, what :func:`contrast` compares: runs with a recovering bump, and runs with no bump at all.
-
-    The looks are the changes of the first `count` modes from before the low to the rise.
-    """
+    """What :func:`contrast` compares: from before the low to the rise, runs with a recovering bump and with none."""
     own, others = np.flatnonzero(group.recovers), np.flatnonzero(~group.bump)
     size = group["size"].sel(mode=slice(1, count)).isel(window=own)
     changes = size.sel(phase="rise", drop=True) - size.sel(phase="before", drop=True)
@@ -237,15 +227,12 @@ def contrast(
     Args:
         strata: for each setting (changes, own, others): the changes of every run in every window (windows, runs,
             looks), the run that each window belongs to (windows,), and the runs to compare with (others,).
-        name: of the random stream.
         pooled: all windows of all strata together, instead of each stratum with looks of its own.
         permutations: relabellings of runs within their stratum; windows stay, runs take each other's places.
 
-    Returns:
-        Dataset over `look` (of the first stratum, of the second, ...): estimate, the mean over windows of own minus
-        mean other; low and high, the 95% interval from the permutations; single, two-sided permutation p-values, and p,
-        these adjusted by Holm over all looks; and the scalar false_alarms: the share of relabellings in which the same
-        rule finds a p below level.
+    Returns over `look` (of the first stratum, of the second, ...) the mean over windows of own minus mean other with
+    its 95% interval, two-sided p-values (single), and these adjusted by Holm over all looks (p); and false_alarms, the
+    share of relabellings in which the same rule finds a p below level.
     """
     rng = stats.stream("contrast", name)
     members = [np.concatenate([own, others])[None] for _, own, others in strata]

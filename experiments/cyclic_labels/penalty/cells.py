@@ -48,10 +48,10 @@ def step_gradient(network: TwoLayer, x: np.ndarray, y: np.ndarray, agop: float =
 def penalty_identities(seed: int, *, width: int, agop: float, n: int = 50, step: float = 0.001) -> xr.Dataset:
     """Largest deviations from automatic differentiation, relative to the largest true value (or 1).
 
-    Returns scalars.  At epochs 0 and 1000: `trace` and `eigenvalue` (outer-product form of G, and its only eigenvalue,
-    against the mean squared slope), `slope` (the sum over active neurons), `running` (the trainer's running slope),
-    `difference` (central differences on the grid, away from kinks).  After 1 and 50 steps: `gradient` (closed form),
-    `step` (what the penalty adds to one step of the trainer), `bias` (largest entry of the bias part).
+    At epochs 0 and 1000: trace and eigenvalue (outer-product form of G, and its only eigenvalue, against the mean
+    squared slope), slope (the sum over active neurons), running (the trainer's slope), difference (central differences
+    on the grid, away from kinks).  After 1 and 50 steps: gradient (closed form), step (what the penalty adds to one
+    step of the trainer), bias (largest entry of the bias part).
     """
     sample = cyclic.sample(n, seed=seed)
     initial = nets.default(sample.rng, width)
@@ -59,14 +59,9 @@ def penalty_identities(seed: int, *, width: int, agop: float, n: int = 50, step:
     def network(epochs: int) -> TwoLayer:
         return univariate.train(sample.x, sample.y, initial, step=step, epochs=epochs, agop=agop).network
 
-    found: dict[str, list[float]] = {}
-    for net in map(network, (0, 1000)):
-        for name, value in _slope_deviations(net, sample.x, sample.y).items():
-            found.setdefault(name, []).append(value)
-    for net in map(network, (1, 50)):
-        for name, value in _gradient_deviations(net, sample.x, sample.y, agop).items():
-            found.setdefault(name, []).append(value)
-    return _scalars({name: max(values) for name, values in found.items()})
+    slope = [_slope_deviations(network(epochs), sample.x, sample.y) for epochs in (0, 1000)]
+    gradient = [_gradient_deviations(network(epochs), sample.x, sample.y, agop) for epochs in (1, 50)]
+    return _scalars({name: max(one[name] for one in pair) for pair in (slope, gradient) for name in pair[0]})
 
 
 def _deviation(got: np.ndarray, wanted: np.ndarray) -> float:
@@ -99,10 +94,8 @@ def _gradient_deviations(network: TwoLayer, x: np.ndarray, y: np.ndarray, agop: 
     inputs = torch.tensor(x[:, None], requires_grad=True)
     (slope,) = torch.autograd.grad(oracle.forward(parameters, inputs).sum(), inputs, create_graph=True)
     penalty = agop * (slope**2).sum() / len(x)
-    true = torch.autograd.grad(penalty, parameters, allow_unused=True)
-    true = {
-        name: np.zeros(network.width) if g is None else g.numpy().ravel() for name, g in zip("Wbv", true, strict=True)
-    }
+    true = torch.autograd.grad(penalty, parameters, materialize_grads=True)
+    true = {name: g.numpy().ravel() for name, g in zip("Wbv", true, strict=True)}
     closed = penalty_gradient(network, x, agop)
     plain, penalised = step_gradient(network, x, y), step_gradient(network, x, y, agop)
     return {
@@ -114,11 +107,7 @@ def _gradient_deviations(network: TwoLayer, x: np.ndarray, y: np.ndarray, agop: 
 
 @releases_gil
 def penalty_share(seed: int, n: int, *, agop: float, width: int = 512, step: float = 0.001) -> xr.Dataset:
-    r"""How strong the penalty is beside the hinge: the ratio of the norms of their gradients.
-
-    Returns `share` over `epoch` (0 and 1000), $\|\lambda \nabla \mathrm{Tr}\,G\| / \|\nabla \mathcal L_\text{hinge}\|$;
-    NaN where the hinge is zero.
-    """
+    """Norm of the penalty's gradient over that of the hinge at epochs 0 and 1000; NaN where the hinge is zero."""
     sample = cyclic.sample(n, seed=seed)
     initial = nets.default(sample.rng, width)
     shares = []
@@ -135,12 +124,11 @@ def penalty_share(seed: int, n: int, *, agop: float, width: int = 512, step: flo
 def after_zero(
     seed: int, *, step: float, agop: float, n: int = 50, width: int = 512, epochs: int = 50_000
 ) -> xr.Dataset:
-    """What happens after the first epoch of zero training hinge, in the iid design.
+    """What happens after the first epoch of zero training hinge, in the iid design; all NaN if the run diverges.
 
-    Returns scalars: zero_epoch; test_loss (mean hinge on the grid) there; `fall`, by how much it falls from there to
-    its lowest later record (every 100 epochs); `change`, from there to the last epoch; `still`, the share of the later
-    records with zero hinge; `least`, the lowest recorded training hinge (summed).  The others are NaN if the hinge is
-    never zero, all are NaN if the run diverges.
+    From the test_loss there (mean hinge on the grid) count fall, to its lowest later record (every 100 epochs), and
+    change, to the last epoch; still is the share of the later records with zero hinge.  These are NaN if the hinge is
+    never zero; least is the lowest recorded training hinge (summed).
     """
     sample = cyclic.sample(n, base=7, seed=seed)
     initial, _ = loss_curves.start(sample.rng, width)
@@ -180,9 +168,8 @@ def switched_on(
 ) -> xr.Dataset:
     """A run of the iid design without penalty to zero hinge, gone on from there with one.
 
-    Returns scalars, counted from the first epoch of zero training hinge, the first two of the mean hinge on the grid:
-    `fall`, by how much it falls to its lowest record, every 100 epochs; `change`, to the last epoch; and `highest`, the
-    largest summed training hinge.  NaN if zero is not reached within 20,000 epochs.
+    fall and change are those of :func:`after_zero`, highest is the largest summed training hinge; NaN if zero is not
+    reached within 20,000 epochs.
     """
     sample = cyclic.sample(n, base=7, seed=seed)
     initial, _ = loss_curves.start(sample.rng, width)
@@ -197,11 +184,7 @@ def switched_on(
 
 @releases_gil
 def ended(seed: int, *, design: str, step: float, agop: float) -> xr.Dataset:
-    """The bump of a run of n = 50 points at width 512, and where it ends.
-
-    Returns the scalars rise, diverging and recovers of :func:`bumps.slow`, and train_loss, test_loss and trace at the
-    last epoch.
-    """
+    """The bump of a run of n = 50 points at width 512, and where it ends."""
     trained = loss_curves.run(seed, design=design, step=step, agop=agop)
     bump = bumps.slow(trained.expand_dims(seed=[seed])).isel(seed=0, drop=True)[["rise", "diverging", "recovers"]]
     return xr.merge([bump, trained[["train_loss", "test_loss", "trace"]].isel(epoch=-1, drop=True)])
@@ -209,10 +192,7 @@ def ended(seed: int, *, design: str, step: float, agop: float) -> xr.Dataset:
 
 @releases_gil
 def odd(seed: int, *, n: int, step: float, agop: float) -> xr.Dataset:
-    """Whether the test loss of a run on n random points rises while the training loss falls, and comes down again.
-
-    Returns the scalars rise and recovers of :func:`bumps.slow`, and smooth of :func:`bumps.is_smooth`.
-    """
+    """Whether the test loss of a run on n random points rises while the training loss falls, and comes down again."""
     trained = loss_curves.run(seed, n=n, step=step, agop=agop)
     bump = bumps.slow(trained.expand_dims(seed=[seed])).isel(seed=0, drop=True)[["rise", "recovers"]]
     return bump.assign(smooth=((), bumps.is_smooth(trained)))
@@ -228,16 +208,11 @@ def decayed(seed: int, *, design: str, step: float, decay: float) -> xr.Dataset:
 
 
 def effects(penalised: xr.Dataset, plain: xr.Dataset, *, name: str) -> dict[str, stats.Interval]:
-    r"""Effects of a penalty on runs of the same seeds, in the three senses of "outcome".
+    r"""Effects of a penalty on :func:`ended` of the same seeds, in the three senses of "outcome".
 
-    Args:
-        penalised, plain: :func:`ended` of the runs, paired along `seed`; pairs with a diverged run are dropped.
-        name: of the bootstrap's random stream.
-
-    Returns:
-        `performance`: mean difference of the final test loss in standard deviations (over seeds) of the plain runs;
-        `dynamics`: difference of the fractions of diverging bumps;
-        `function`: geometric mean of the ratios of the final $\mathrm{Tr}\,G$.
+    performance: mean difference of the final test loss in standard deviations (over seeds) of the plain runs; dynamics:
+    difference of the fractions of diverging bumps; function: geometric mean of the ratios of the final
+    $\mathrm{Tr}\,G$.  Pairs with a diverged run are dropped.
     """
     finite = np.isfinite(penalised.test_loss) & np.isfinite(plain.test_loss)
     penalised, plain = penalised.isel(seed=finite.values), plain.isel(seed=finite.values)
@@ -253,50 +228,46 @@ def effects(penalised: xr.Dataset, plain: xr.Dataset, *, name: str) -> dict[str,
     }
 
 
+STEPS, FIFTY, MANY = [0.001, 0.01], list(range(50)), list(range(200))
 RECORDS: dict[str, Recipe] = {
     "penalty": Recipe(
         ended,
         {
             "agop": [0.0, 1e-12, 0.0001, 0.001, 0.01, 0.1],
             "design": ["iid", "two_rightmost"],
-            "step": [0.001, 0.01],
-            "seed": list(range(200)),
+            "step": STEPS,
+            "seed": MANY,
         },
         {},
         "Bumps and ends of runs without and with a gradient penalty of five strengths",
     ),
     "odd_curves": Recipe(
         odd,
-        {"agop": [0.0, 0.001], "n": [20, 50], "step": [0.001, 0.01], "seed": list(range(200))},
+        {"agop": [0.0, 0.001], "n": [20, 50], "step": STEPS, "seed": MANY},
         {},
         "Odd curves of the test loss on random data, smooth and jagged, without and with the gradient penalty",
     ),
     "penalty_after_zero": Recipe(
         after_zero,
-        {"step": [0.001, 0.01], "agop": [0.0, 0.001, 0.01, 0.1], "seed": list(range(50))},
+        {"step": STEPS, "agop": [0.0, 0.001, 0.01, 0.1], "seed": FIFTY},
         {"n": 50, "width": 512, "epochs": 50_000},
         "Test loss after the first zero of the training hinge, with and without the gradient penalty",
     ),
     "penalty_switched_on": Recipe(
         switched_on,
-        {"agop": [0.001, 0.01, 0.1], "seed": list(range(50))},
+        {"agop": [0.001, 0.01, 0.1], "seed": FIFTY},
         {"step": 0.01},
         "Fitted networks trained on with the gradient penalty",
     ),
     "weight_decay": Recipe(
         decayed,
-        {
-            "design": ["poor(5,1)", "iid"],
-            "step": [0.001, 0.01],
-            "decay": [0.0, 1e-4, 1e-3, 1e-2],
-            "seed": list(range(200)),
-        },
+        {"design": ["poor(5,1)", "iid"], "step": STEPS, "decay": [0.0, 1e-4, 1e-3, 1e-2], "seed": MANY},
         {},
         "Bumps and final losses with weight decay",
     ),
     "slope_shares": Recipe(
         mechanism.energies,
-        {"agop": [0.0, 0.001], "design": ["poor(5,1)", "two_rightmost", "strat"], "seed": list(range(50))},
+        {"agop": [0.0, 0.001], "design": ["poor(5,1)", "two_rightmost", "strat"], "seed": FIFTY},
         {},
         "Where the squared slope lives at the moments of a bump, without and with the gradient penalty",
     ),

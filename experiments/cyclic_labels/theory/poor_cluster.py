@@ -36,19 +36,12 @@ REFINED = 10  # networks with small steps take a tenth of the step and ten times
 
 @dataclass(frozen=True)
 class Flow:
-    """A solution up to zero loss, or to the time at which it was stopped; linear between its corners.
+    """A solution up to zero loss, or to the time at which it was stopped; linear between its E corners."""
 
-    Attributes:
-        times: of the corners, shape (E,), the first 0.
-        coefficients: alpha there, shape (E, k).
-        margins: y f at the places there, shape (E, k).
-        acting: share of the points of each place that act from each corner on, shape (E, k).
-    """
-
-    times: np.ndarray
-    coefficients: np.ndarray
-    margins: np.ndarray
-    acting: np.ndarray
+    times: np.ndarray  # of the corners (E,), the first 0
+    coefficients: np.ndarray  # alpha there (E, k)
+    margins: np.ndarray  # y f at the places there (E, k)
+    acting: np.ndarray  # share of the points of each place that act from each corner on (E, k)
 
     __repr__ = short
 
@@ -65,18 +58,9 @@ def flow(
     start: np.ndarray | float = 0.0,
     until: float = np.inf,
 ) -> Flow:
-    """The gradient flow of the summed hinge with a fixed kernel, corner by corner.
+    """The gradient flow of the summed hinge with a fixed kernel (k, k), corner by corner, from the margins `start`.
 
-    Args:
-        kernel: positive definite values K(x_i, x_j) at the places, shape (k, k).
-        labels: -1 or +1, shape (k,).
-        counts: numbers of points n_j > 0, shape (k,).
-        start: margins at the start, shape (k,); 0 by default.
-        until: time at which to stop; by default at zero loss.
-
-    Raises:
-        ValueError: for impossible input, naming the argument.
-
+    It stops at the time `until`, by default at zero loss.  Labels are -1 or +1, counts the numbers of points n_j > 0.
     Cost: a bounded least-squares problem per corner; about 80 corners and 40 ms for fifty places.
 
     Example: two places with one kernel value between them; both rise, the one with two points first.
@@ -126,25 +110,15 @@ def _until_next(margins: np.ndarray, velocity: np.ndarray, at: np.ndarray) -> fl
 
 @dataclass(frozen=True)
 class Extrapolated:
-    r"""The place $\star$ that is fitted last, when all others are at the margin; see :func:`extrapolated`.
+    """The place * that is fitted last, when all others, R, are at the margin."""
 
-    Attributes:
-        weights: $\omega = K_{RR}^{-1} K_{R\star}$, shape (k - 1,), by which the kernel extrapolates to it.
-        margin: $e = y_\star\,\omega \cdot y_R$, its margin for the function that fits the others alone.
-        left_over: $\sigma = K_{\star\star} - K_{\star R}\,\omega$, what it keeps of its own pull.
-        acting: $\varphi_j = -\omega_j y_j y_\star\, n_\star / n_j$, the shares of the others that act, shape (k - 1,).
-        end: $(1 - e) / (n_\star \sigma)$, when it is fitted and the loss is zero.
-        gradient_share: $1 / (1 + \sum_j |\omega_j|)$, its share in the 1-norm of the output gradient.
-        pull_share: $K_{\star\star} / (2 K_{\star\star} - \sigma)$, its own pull over own pull and push of the others.
-    """
-
-    weights: np.ndarray
-    margin: float
-    left_over: float
-    acting: np.ndarray
-    end: float
-    gradient_share: float
-    pull_share: float
+    weights: np.ndarray  # omega = K_RR^-1 K_R*, shape (k - 1,), by which the kernel extrapolates to it
+    margin: float  # e = y_* omega . y_R, its margin for the function that fits the others alone
+    left_over: float  # sigma = K_** - K_*R omega, what it keeps of its own pull
+    acting: np.ndarray  # -omega_j y_j y_* n_* / n_j, the shares of the others that act, shape (k - 1,)
+    end: float  # (1 - e) / (n_* sigma), when it is fitted and the loss is zero
+    gradient_share: float  # 1 / (1 + sum_j |omega_j|), its share in the 1-norm of the output gradient
+    pull_share: float  # K_** / (2 K_** - sigma), its own pull over own pull and push of the others
 
     __repr__ = short
 
@@ -172,12 +146,9 @@ def extrapolated(kernel: np.ndarray, labels: np.ndarray, counts: np.ndarray) -> 
 
 @dataclass(frozen=True)
 class Places:
-    """Training points at few places, with a kernel and a function to start from.
+    """Places, their labels and numbers of points (k,), with a kernel and a function to start from.
 
-    Attributes:
-        x, labels, counts: places, their labels and numbers of points, shape (k,).
-        network: the kernel is that of its output weights, and the start its function; None for the mean kernel of
-            networks of width 512 and the start 0.
+    They are those of the network's output weights; without one, the mean kernel of networks of width 512, and 0.
     """
 
     x: np.ndarray
@@ -189,11 +160,9 @@ class Places:
 
     def kernel(self, z: np.ndarray | None = None) -> np.ndarray:
         """The kernel between the places and z (the places by default), shape (k, len(z))."""
-        return (
-            wide_kernels.uniform(self.x, z).at(WIDTH)
-            if self.network is None
-            else empirical.conjugate(self.network, self.x, z)
-        )
+        if self.network is None:
+            return wide_kernels.uniform(self.x, z).at(WIDTH)
+        return empirical.conjugate(self.network, self.x, z)
 
     def start(self, z: np.ndarray) -> np.ndarray:
         """The function at the start, shape (len(z),)."""
@@ -244,10 +213,7 @@ def curves(places: Places, *, epochs: int = EPOCHS, every: int = 100, step: floa
 
 @releases_gil
 def exact(seed: int, *, points: int = 1) -> xr.Dataset:
-    """:func:`curves` of the training points of one run, with the kernel and the function that its network starts from.
-
-    What a network with a frozen hidden layer does in the limit of small steps, without training it.
-    """
+    """:func:`curves` of one run: what its network with a frozen hidden layer does in the limit of small steps."""
     return curves(sampled(seed, points))
 
 
@@ -269,11 +235,8 @@ def at_reference(seed: int, *, points: int = 1) -> xr.Dataset:
 def poor_loss(runs: xr.Dataset) -> xr.Dataset:
     """How the loss of the poor cluster goes up and down, and the mean test loss with it, over `seed`.
 
-    Args:
-        runs: loss curves stacked along `seed`, records every 100 epochs.
-
-    Returns highest, the largest smoothed loss of the poor cluster; highest_epoch; back, the epoch after it at which the
-    loss is 1 again (infinite for never); and rise and diverging of the mean test loss, see :func:`bumps.slow`.
+    highest is its largest smoothed loss, back the epoch after that at which it is 1 again (infinite for never); rise
+    and diverging are those of the mean test loss, see :func:`bumps.slow`.  Runs have records every 100 epochs.
     """
     epoch = runs.epoch.values
     loss = bumps.smooth(runs.cluster_loss.transpose("seed", "epoch", "cluster").values)[..., POOR]
@@ -290,10 +253,9 @@ def poor_loss(runs: xr.Dataset) -> xr.Dataset:
 
 @releases_gil
 def neighbours(seed: int, *, points: int = 1) -> xr.Dataset:
-    """Output of a run of poor(5, points) where the smoothed loss of the poor cluster is highest, step 0.001.
+    """Mean output in the poor cluster where its smoothed loss is highest, and that of the line through its neighbours.
 
-    Returns the scalars output, the mean of f over the poor cluster, and line, the mean there of the straight line
-    through the means of f over the two clusters before it.
+    The straight line goes through the means of f over the two clusters before it.
     """
     run = loss_curves.run(seed, design=f"poor({POOR},{points})", keep=("predictions",))
     top = int(bumps.smooth(run.cluster_loss.values[None])[0, :, POOR].argmax())
@@ -307,23 +269,13 @@ def balance(seed: int, *, points: int = 1, epochs: int = 8000, window: int = 500
 
     In a step the margin at a point z changes by $-\eta\,y \sum_i K(z, x_i)\,g_i$ to first order.  Here g is averaged
     over all epochs of a window, since it changes its sign within a few, and the tangent kernel over records in it.
-
-    Returns over `window` (its last epoch), per unit of time and for the mean margin of the poor cluster: own, others,
-    and velocity, the change that is seen.
+    velocity is the change of the mean margin that is seen; a window is named by its last epoch.
     """
     sample = sampled(seed, points)
     z, parts = GRID[cyclic.clusters(GRID) == POOR][4::8], 5  # records in a window
-    run = univariate.train(
-        sample.x,
-        sample.labels,
-        sample.network,
-        step=bumps.STEP,
-        epochs=epochs,
-        records=window // parts,
-        grid=z,
-        keep_parameters=True,
-        keep_gradients=True,
-    )
+    options = dict(step=bumps.STEP, epochs=epochs, records=window // parts, grid=z)
+    options |= dict(keep_parameters=True, keep_gradients=True)
+    run = univariate.train(sample.x, sample.labels, sample.network, **options)
     sign = cyclic.labels(z) / len(z)
     pulls = np.stack([sign @ empirical.ntk(nets.TwoLayer(*p), z, sample.x) for p in run.parameters])
     kernel = np.stack([pulls[parts * w : parts * (w + 1) + 1].mean(axis=0) for w in range(epochs // window)])
@@ -340,45 +292,25 @@ def balance(seed: int, *, points: int = 1, epochs: int = 8000, window: int = 500
 
 @releases_gil
 def left_over(seed: int, *, epochs: Sequence[int], points: int = 1) -> xr.Dataset:
-    r"""$\sigma$ of the last cluster's centre, given the other centres, with the tangent kernel of a run as it trains.
-
-    Returns left_over over `epoch`, for the step 0.001.
-    """
+    r"""$\sigma$ of the last cluster's centre, given the others, with the tangent kernel of a run as it trains."""
     world, centres = sampled(seed, points), six(points)
-    run = univariate.train(
-        world.x,
-        world.labels,
-        world.network,
-        step=bumps.STEP,
-        epochs=max(epochs),
-        records=list(epochs),
-        keep_parameters=True,
-    )
+    options = dict(step=bumps.STEP, epochs=max(epochs), records=list(epochs), keep_parameters=True)
+    run = univariate.train(world.x, world.labels, world.network, **options)
     kernels = [empirical.ntk(nets.TwoLayer(*parameters), centres.x) for parameters in run.parameters]
     values = [extrapolated(kernel, centres.labels, centres.counts).left_over for kernel in kernels]
     return xr.Dataset({"left_over": ("epoch", values)}, {"epoch": list(epochs)})
 
 
 def train(
-    places: Places,
-    *,
-    seed: int = 0,
-    step: float = 1e-4,
-    every: int = 10,
-    epochs: int | None = None,
-    frozen: bool = True,
+    places: Places, *, every: int, step: float = 1e-4, epochs: int | None = None, frozen: bool = True
 ) -> tuple[Flow, np.ndarray, np.ndarray]:
     """The same places with a real network, from f = 0: an antisymmetric one, by default with a frozen hidden layer.
 
-    Args:
-        frozen: train the output weights alone, so that the kernel is fixed; otherwise everything.
-        epochs: by default until the flow is at zero loss and a tenth more.
-
-    Returns the exact flow with the network's own kernel at the start, the times of the records (R,) and the margins at
-    the places there (R, k).
+    It trains by default until the flow is at zero loss and a tenth more.  Returns the exact flow with the network's own
+    kernel at the start, the times of the records (R,) and the margins at the places there (R, k).
     """
     x, y = (np.repeat(values, places.counts) for values in (places.x, places.labels))
-    network = nets.antisymmetric(nets.default(np.random.default_rng(seed), WIDTH))
+    network = nets.antisymmetric(nets.default(np.random.default_rng(0), WIDTH))
     rates = (nets.ANTISYMMETRIC[0], 0.0, 0.0) if frozen else nets.ANTISYMMETRIC
     predicted = flow(empirical.ntk(network, places.x, rates=rates), places.labels, places.counts)
     epochs = int(1.1 * predicted.times[-1] / step) if epochs is None else epochs

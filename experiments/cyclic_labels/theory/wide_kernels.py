@@ -83,12 +83,7 @@ def spectrum(
     r"""Leading eigenpairs of $\xi \mapsto \frac{1}{|I|} \int_I k(\cdot, z)\,\xi(z)\,dz$ on $I = [low, high]$.
 
     The eigenvalues are those of $\frac1n K$ for many uniform inputs; the functions have mean square 1 on the interval.
-
-    Args:
-        kernel: points (N,) -> kernel matrix (N, N).
-        nodes: number of Gauss-Legendre nodes; 400 give the first ten eigenvalues of the kernels here to 1e-6 or better.
-
-    Cost: O(nodes^3).
+    400 Gauss-Legendre nodes give the first ten eigenvalues of the kernels here to 1e-6 or better.
     """
     checks.integers(1, nodes=nodes)
     checks.integers(1, nodes, count=count)

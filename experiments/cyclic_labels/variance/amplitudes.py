@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
+from experiments.cyclic_labels.loss_curves import EPOCHS
 from experiments.cyclic_labels.variance import ensembles, heatmaps
 from shallow import checks, nets, stats
 from shallow.book.recipes import Recipe, releases_gil
@@ -24,15 +24,10 @@ VARIED = ("start", "data", "both")
 
 @dataclass(frozen=True)
 class Amplitudes:
-    """How an ensemble's variance depends on its amplitudes, median over n with bootstrap over models.
+    """How an ensemble's variance depends on its amplitudes, median over n with bootstrap over models."""
 
-    Attributes:
-        spread: coefficient of variation of the amplitudes a_s.
-        removed: share of V that goes when all a_s are set to their mean.
-    """
-
-    spread: stats.Interval
-    removed: stats.Interval
+    spread: stats.Interval  # coefficient of variation of the amplitudes a_s
+    removed: stats.Interval  # share of V that goes when all a_s are set to their mean
 
 
 def measure(gram: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -60,27 +55,13 @@ def amplitudes(gram: xr.DataArray, *, name: str, resamples: int = stats.RESAMPLE
     return Amplitudes(*(stats.Interval.from_draws(e, d, skip_nan=True) for e, d in zip(estimates, draws, strict=True)))
 
 
-def planted(kind: str, *, sizes: int = 13, models: int = 10) -> xr.DataArray:
-    """Gram matrices (n, model, twin) of a planted ensemble: "amplitude" (one shape, amplitudes spread over a factor of
-    four) or "shape" (equal amplitudes, random shapes of the cyclic labels' frequencies)."""
-    checks.one_of(("amplitude", "shape"), kind=kind)
-    rng, basis = stats.stream("planted", kind), np.sin(2 * np.pi * np.outer(np.arange(1, 13), GRID + 0.5))
-    if kind == "amplitude":
-        f = rng.uniform(1, 4, (sizes, models, 1)) * cyclic.labels(GRID)
-    else:
-        f = cyclic.labels(GRID) + rng.normal(size=(sizes, models, len(basis))) @ basis / 6
-        f /= np.sqrt((f**2).mean(axis=-1, keepdims=True))
-    return xr.DataArray(f @ f.swapaxes(1, 2) / len(GRID), dims=("n", "model", "twin"))
-
-
 @releases_gil
 def source(
     n: int, repetition: int, varied: str, *, models: int = 10, step: float = 0.01, base: int = 2, epochs: int = EPOCHS
 ) -> xr.Dataset:
-    """Ten models that differ in their initialisation only ("start"), in their data only ("data") or in both.
+    """Gram matrix of ten models that differ in initialisation only ("start"), in data only ("data") or in both.
 
-    The repetition r uses the seeds 10 r, ..., 10 r + 9; what is held fixed is that of seed 10 r.  Returns the Gram
-    matrix at the last epoch, gram (model, twin).
+    The repetition r uses the seeds 10 r, ..., 10 r + 9; what is held fixed is that of seed 10 r.
     """
     checks.one_of(VARIED, varied=varied)
     seeds = tuple(range(models * repetition, models * (repetition + 1)))
@@ -124,12 +105,10 @@ def sources(grams: xr.Dataset, varied: str, *, name: str, relative: bool = True)
 
 @releases_gil
 def frozen(n: int, seed: int, *, step: float = 0.01, epochs: int = EPOCHS, further: int = 1000) -> xr.Dataset:
-    """After zero training loss: do 1000 further epochs move a parameter, and what is the loss of c f?
+    """After zero training loss: do 1000 further epochs move a parameter, and what is the summed hinge loss of c f?
 
-    The further epochs are taken by :mod:`shallow.train.plain`, which knows no shortcut at zero loss.  Returns the flags
-    reached (zero training loss), unchanged (all parameters equal bit for bit), decays (the same epochs with weight
-    decay 0.001 do move them: the control), and over `factor` the summed hinge loss of c f at c = 0.9, 1, 1.5, 10,
-    1000.
+    The further epochs are taken by :mod:`shallow.train.plain`, which knows no shortcut at zero loss; decays is the
+    control: with weight decay 0.001 they do move it.
     """
     factors = np.array([0.9, 1.0, 1.5, 10.0, 1000.0])
     sample = cyclic.sample(n, seed=seed)
@@ -157,7 +136,7 @@ def _equal(first: nets.TwoLayer, second: nets.TwoLayer) -> bool:
 RECORDS: dict[str, Recipe] = {
     "sources": Recipe(
         source,
-        {"n": [10, 20, 30, 50, 80, 120, 160, 200], "repetition": list(range(5)), "varied": list(VARIED)},
+        {"n": heatmaps.EIGHT_SIZES, "repetition": list(range(5)), "varied": list(VARIED)},
         {"models": 10, "step": 0.01, "base": 2},
         "Ten models that differ in initialisation, in data or in both",
         replicates="repetition",

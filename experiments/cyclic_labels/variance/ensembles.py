@@ -34,15 +34,11 @@ def functions(
     alpha: float = 1.0,
     antisymmetric: bool = False,
 ) -> xr.Dataset:
-    """Train `models` networks at sample size n, model s on the stream (base, n, s).
+    """Train `models` networks at sample size n, model s on the stream (base, n, s): f and summed hinge loss.
 
     The step is `step`, or `step_times_n` / n.  `data_seeds` and `start_seeds` replace the seeds of the data and of the
-    initial networks, one a model, so that either can be held fixed.
-
-    Returns a Dataset: f (epoch, model, grid), train_loss (epoch, model; summed hinge), and over (model) zero_epoch (NaN
-    for never) and diverged_epoch (NaN for finite; such a model is NaN everywhere).
-
-    Cost: models x epochs x O(n + width).
+    initial networks, one a model, so that either can be held fixed.  zero_epoch is NaN for never, diverged_epoch for
+    finite; a model that diverged is NaN everywhere.
     """
     if (step is None) == (step_times_n is None):
         raise ValueError(f"give exactly one of step and step_times_n, got {step} and {step_times_n}")
@@ -86,12 +82,9 @@ def ensemble(n: int, **options) -> xr.Dataset:
 
 
 def reduce(trained: xr.Dataset) -> xr.Dataset:
-    """The functions of an ensemble reduced to Gram matrices, losses and errors.
+    """The functions of an ensemble reduced to Gram matrices of f and of sgn f over (epoch, model, twin), and losses.
 
-    Returns a Dataset over (epoch, model, twin): gram, sign_gram (the same for sgn f), and over (epoch, model)
-    train_loss (summed hinge), test_loss (mean hinge on the grid), error (misclassified share of the grid); over (epoch)
-    robust (see :func:`robust_variance`); over (model) zero_epoch (NaN for never) and diverged_epoch (NaN for finite;
-    such a model is NaN everywhere).
+    test_loss is the mean hinge on the grid, error the misclassified share of it, robust the :func:`robust_variance`.
     """
     f, periods = trained.f.values, trained.attrs["periods"]
     sign = np.sign(f)

@@ -28,10 +28,9 @@ _RESAMPLES = 500  # of all models at all sizes: enough for the spread of a corre
 
 @releases_gil
 def heatmap(n: int, **options) -> xr.Dataset:
-    """One column of a heatmap: the ensemble of :func:`ensembles.functions` at sample size n, reduced to what is drawn.
+    """One column of a heatmap: the :func:`summary` of the ensemble of :func:`ensembles.functions` at sample size n.
 
-    Returns the Dataset of :func:`summary`, with `robust_band` (bound): the bootstrap interval of the robust variance at
-    the last record, from every tenth grid point.
+    robust_band is the bootstrap interval of the robust variance at the last record, from every tenth grid point.
     """
     trained = ensembles.functions(n, **options)
     full = ensembles.reduce(trained)
@@ -47,10 +46,7 @@ def models(n: int, **options) -> xr.Dataset:
 
 @releases_gil
 def ends(n: int, *, models: int, **options) -> xr.Dataset:
-    """Variances of a large ensemble at the last epoch alone.
-
-    Returns robust with robust_band (bound), as in :func:`heatmap`, and variance (group): V of each ten models.
-    """
+    """Variances of a large ensemble at the last epoch: robust, as in :func:`heatmap`, and V of each ten models."""
     f = ensembles.functions(n, models=models, **options).f.values[-1]
     groups = f.reshape(-1, TEN, f.shape[-1])
     data = {"robust": ((), ensembles.robust_variance(f)), "variance": ("group", groups.var(axis=1).mean(axis=-1))}
@@ -60,9 +56,8 @@ def ends(n: int, *, models: int, **options) -> xr.Dataset:
 def summary(full: xr.Dataset) -> xr.Dataset:
     """Reduce :func:`ensembles.ensemble` datasets, stacked along any leading axes, to the rows of a heatmap.
 
-    Returns over (..., epoch): variance, relative (V over the mean square of f), sign_variance, robust, train_loss and
-    test_loss (summed over models; the latter the mean hinge on the grid) and error (mean over models); over (..., pair)
-    the packed gram and sign_gram at the last record; over (..., model) final_error, zero_epoch, diverged_epoch.
+    Losses are summed over models, the test loss being the mean hinge on the grid; errors are means over models; the
+    packed gram and sign_gram are those at the last record.
     """
     series, last = full.gram.dims[:-2], full.isel(epoch=-1)
     pairs = (*last.gram.dims[:-2], "pair")
@@ -181,10 +176,8 @@ def bands(column: xr.Dataset) -> xr.Dataset:
     return xr.Dataset(found | {"robust": column.robust_band}, {"n": column.n})
 
 
-def log_ratios(
-    first: xr.Dataset, second: xr.Dataset, *, name: str, paired: bool, of: str = "variance"
-) -> tuple[np.ndarray, np.ndarray]:
-    r"""$\ln V_1(n, T) / V_2(n, T)$ at the common sizes: estimates (n,) and bootstrap draws (resamples, n).
+def ratio(first: xr.Dataset, second: xr.Dataset, *, name: str, paired: bool, of: str = "variance") -> stats.Interval:
+    r"""Geometric mean of $V_1(n, T) / V_2(n, T)$ over the common sizes, with a bootstrap over models.
 
     `of="error"` compares the final errors, averaged over models, instead.  `paired` resamples the same models in both,
     for ensembles on the same data.
@@ -199,26 +192,15 @@ def log_ratios(
         values = np.log(weighted(gram, weight)[0] if of == "variance" else (weight * error).sum(axis=-1))
         estimates.append(values[0])
         draws.append(values[1:])
-    return estimates[0] - estimates[1], draws[0] - draws[1]
-
-
-def ratio(first: xr.Dataset, second: xr.Dataset, **options) -> stats.Interval:
-    """Geometric mean over n of the ratios of :func:`log_ratios`, with its options and a bootstrap over models."""
-    estimates, draws = log_ratios(first, second, **options)
-    return stats.Interval.from_draws(np.exp(estimates.mean()), np.exp(draws.mean(axis=1)), skip_nan=True)
+    estimate, drawn = (np.exp((one - other).mean(axis=-1)) for one, other in (estimates, draws))
+    return stats.Interval.from_draws(estimate, drawn, skip_nan=True)
 
 
 def linked(record: xr.Dataset, *, name: str, resamples: int = 200) -> dict[tuple[str, str], stats.Interval]:
     """Rank correlation of V with the summed losses over the points (n, t) after epoch 500, plain and partial.
 
-    Args:
-        record: datasets of :func:`models` stacked along n.
-
-    Returns:
-        Intervals keyed by (loss, given), loss in ("train_loss", "test_loss"), given in ("", "n", "epoch", "n, epoch").
-        Models are resampled, the same ones at all points of one n.
-
-    Cost: three rankings of all points for every resample, about a millisecond each.
+    The record is :func:`models` stacked along n; intervals are keyed by (loss, given), where given is "", "n", "epoch"
+    or "n, epoch".  Models are resampled, the same ones at all points of one n.
     """
     late = record.sel(epoch=record.epoch > AFTER).transpose("n", "epoch", ...)
     gram = unpack(late.gram.values)
@@ -245,7 +227,7 @@ def _partial_correlations(gram: np.ndarray, losses: dict, weight: np.ndarray, ce
 
 
 def _partial(r: np.ndarray, a: int, b: int, given: list[int]) -> float:
-    """Partial correlation of a and b given others, from the inverse of their correlation matrix."""
+    """Partial correlation of a and b given others."""
     precision = np.linalg.inv(r[np.ix_([a, b, *given], [a, b, *given])])
     return float(-precision[0, 1] / np.sqrt(precision[0, 0] * precision[1, 1]))
 
@@ -255,16 +237,15 @@ def on_ten(record: xr.Dataset, loss: str) -> xr.DataArray:
     return TEN / record.sizes["model"] * record[loss]
 
 
-ALL_SIZES = list(range(10, 201))
+ALL_SIZES, EIGHT_SIZES = list(range(10, 201)), [10, 20, 30, 50, 80, 120, 160, 200]
 #: The report draws ten models; four times as many make the intervals half as wide.
 HEATMAP = dict(step=0.01, width=512, models=40, epochs=20_000, every=500)
+#: One and two sets of ensembles.
+ONCE, TWICE = {"base": [0], "n": ALL_SIZES}, {"base": [0, 1], "n": ALL_SIZES}
+ANTISYMMETRIC = HEATMAP | {"antisymmetric": True}
 RECORDS: dict[str, Recipe] = {
     "heatmap_three_periods": Recipe(
-        heatmap,
-        {"base": [0, 1], "n": ALL_SIZES},
-        HEATMAP,
-        "Figures 1 and 2: three periods, default initialisation",
-        replicates="base",
+        heatmap, TWICE, HEATMAP, "Figures 1 and 2: three periods, default initialisation", replicates="base"
     ),
     "heatmap_three_periods_models": Recipe(
         models,
@@ -273,30 +254,16 @@ RECORDS: dict[str, Recipe] = {
         "Figures 1 and 2: the first ten models one by one, at every record",
     ),
     "heatmap_four_periods": Recipe(
-        heatmap,
-        {"base": [0, 1], "n": ALL_SIZES},
-        HEATMAP | {"periods": 4},
-        "Figures 3 and 4: four periods",
-        replicates="base",
+        heatmap, TWICE, HEATMAP | {"periods": 4}, "Figures 3 and 4: four periods", replicates="base"
     ),
     "heatmap_antisymmetric": Recipe(
-        heatmap,
-        {"base": [0, 1], "n": ALL_SIZES},
-        HEATMAP | {"antisymmetric": True},
-        "Figures 5 and 6: antisymmetric initialisation, three periods",
-        replicates="base",
+        heatmap, TWICE, ANTISYMMETRIC, "Figures 5 and 6: antisymmetric initialisation, three periods", replicates="base"
     ),
     "heatmap_antisymmetric_four_periods": Recipe(
-        heatmap,
-        {"base": [0], "n": ALL_SIZES},
-        HEATMAP | {"antisymmetric": True, "periods": 4},
-        "Figures 5 and 6: antisymmetric initialisation, four periods",
+        heatmap, ONCE, ANTISYMMETRIC | {"periods": 4}, "Figures 5 and 6: antisymmetric initialisation, four periods"
     ),
     "heatmap_near_zero": Recipe(
-        heatmap,
-        {"base": [0], "n": ALL_SIZES},
-        HEATMAP | {"alpha": 0.1},
-        "Section 4, step 4: default initialisation times 0.1",
+        heatmap, ONCE, HEATMAP | {"alpha": 0.1}, "Section 4, step 4: default initialisation times 0.1"
     ),
     "heatmap_nearer_zero": Recipe(
         heatmap,
@@ -306,12 +273,7 @@ RECORDS: dict[str, Recipe] = {
     ),
     "growth_of_many_models": Recipe(
         ends,
-        {
-            "step": [0.001, 0.003, 0.01],
-            "width": [128, 512],
-            "initial": ["default", "normal"],
-            "n": [10, 20, 30, 50, 80, 120, 160, 200],
-        },
+        {"step": [0.001, 0.003, 0.01], "width": [128, 512], "initial": ["default", "normal"], "n": EIGHT_SIZES},
         {"models": 160, "epochs": 20_000, "every": 20_000},
         "Growth with the sample size in twelve settings: the robust variance of 160 models, V of sixteen times ten",
     ),

@@ -50,10 +50,9 @@ CONTROLS = {
 
 @releases_gil
 def saddle(seed: int, *, n: int, periods: int = 3, width: int = 512, base: int = 3, radius: float = 1e-3) -> xr.Dataset:
-    r"""Change $\mathcal L(r\theta) - n$ of the summed hinge from zero, along a direction and its mirror image.
+    r"""The smaller and the larger change $\mathcal L(r\theta) - n$ of the summed hinge along $\theta$ and its mirror.
 
-    The direction $\theta$ is a default draw, the mirror image flips the signs of v.  Returns the scalars `descent` and
-    `ascent`, the smaller and the larger change.
+    The direction $\theta$ is a default draw, the mirror image flips the signs of v.
     """
     sample = cyclic.sample(n, periods=periods, base=base, seed=seed)
     direction = nets.scaled(nets.default(sample.rng, width), radius)
@@ -73,10 +72,7 @@ def stays_at_zero(n: int, *, periods: int = 3, width: int = 512, base: int = 3, 
 def kernel_change(
     seed: int, *, alpha: float, width: int, step: float, n: int = 50, base: int = 7, epochs: int = EPOCHS
 ) -> xr.Dataset:
-    r"""How far the tangent kernel on the training inputs is at the last epoch from where it started.
-
-    Returns the scalars alignment, $\langle K_0, K_T\rangle / (\|K_0\| \|K_T\|)$, and change, $\|K_T - K_0\| / \|K_0\|$.
-    """
+    r"""Alignment of the last tangent kernel with the first, and the change $\|K_T - K_0\| / \|K_0\|$."""
     sample = cyclic.sample(n, base=base, seed=seed)
     network, rates = start(sample.rng, width, alpha=alpha)
     run = univariate.train(sample.x, sample.y, network, step=step, epochs=epochs, records=[epochs], rates=rates)
@@ -91,9 +87,8 @@ def passage(
 ) -> xr.Dataset:
     """When training gets going and where it ends, from initial parameters times alpha.
 
-    Returns the scalars start (first epoch with a training loss below 0.9 n), half (below 0.5 n), zero (exactly 0), all
-    infinite for never, and final, the training loss over n at the last epoch.  Every epoch is looked at up to 2000,
-    every 20th after.
+    start is the first epoch with a training loss below 0.9 n, half below 0.5 n, zero at 0, infinite for never.  Every
+    epoch is looked at up to 2000, every 20th after.
     """
     sample = cyclic.sample(n, base=base, seed=seed)
     network, rates = start(sample.rng, width, alpha=alpha)
@@ -121,25 +116,15 @@ def jacobian(network: TwoLayer, x: np.ndarray, activation: str = "relu") -> np.n
 
 @releases_gil
 def doubling(
-    seed: int,
-    *,
-    n: int,
-    width: int,
-    activation: str = "relu",
-    factor: float = np.sqrt(0.5),
-    copied: bool = True,
-    base: int = 0,
+    seed: int, *, n: int, width: int, activation: str = "relu", factor: float = np.sqrt(0.5), copied: bool = True
 ) -> xr.Dataset:
     r"""The two exact properties of the antisymmetric network at the start, on the training inputs and 100 grid points.
 
-    Args:
-        factor: of both copies in h; $1/\sqrt2$ in the definition.
-        copied: start the second copy as a copy of the first; otherwise as a second sample (a control that must fail).
-
-    Returns the scalars output, $\max |h(x; 0)|$, and kernel, the largest deviation of the kernel of the doubled network
-    from that of the single one, relative to the latter's largest entry.
+    output is $\max |h(x; 0)|$, kernel the largest deviation of the kernel of the doubled network from that of the
+    single one, relative to the latter's largest entry.  The factor of both copies in h is $1/\sqrt2$ in the definition;
+    if not `copied`, the second copy is a second sample, a control that must fail.
     """
-    sample = cyclic.sample(n, base=base, seed=seed)
+    sample = cyclic.sample(n, seed=seed)
     first = nets.default(sample.rng, width)
     second = replace(first) if copied else nets.default(sample.rng, width)
     x = np.concatenate([sample.x, GRID[::10]])
@@ -153,29 +138,16 @@ def doubling(
 
 @releases_gil
 def folding(seed: int, *, width: int, step: float, n: int = 50, base: int = 0, epochs: int = 500) -> xr.Dataset:
-    """Train the antisymmetric network folded, by the fast trainer, and as two copies, densely.
-
-    Returns the scalar difference: largest on the grid, relative to the largest output there.
-    """
+    """Difference on the grid, relative to the output, of the antisymmetric network trained folded and as copies."""
     sample = cyclic.sample(n, base=base, seed=seed)
     network = nets.default(sample.rng, width)
-    folded = univariate.train(
-        sample.x,
-        sample.y,
-        nets.antisymmetric(network),
-        step=step,
-        epochs=epochs,
-        records=[epochs],
-        grid=GRID,
-        rates=nets.ANTISYMMETRIC,
-    ).predictions[-1]
-    copies = _train_copies(sample.x, sample.y, network, step, epochs)
-    unfolded = output_of_copies(*copies, GRID)
+    options = dict(step=step, epochs=epochs, records=[epochs], grid=GRID, rates=nets.ANTISYMMETRIC)
+    folded = univariate.train(sample.x, sample.y, nets.antisymmetric(network), **options).predictions[-1]
+    unfolded = output_of_copies(*_train_copies(sample.x, sample.y, network, step, epochs), GRID)
     return xr.Dataset({"difference": ((), np.abs(folded - unfolded).max() / np.abs(unfolded).max())})
 
 
 def _train_copies(x: np.ndarray, y: np.ndarray, network: TwoLayer, step: float, epochs: int) -> list[TwoLayer]:
-    """Gradient descent on both copies of h, from the definition."""
     copies = [network, replace(network)]
     for _ in range(epochs):
         g = np.where(1.0 - y * output_of_copies(*copies, x) > 0, -y, 0.0)
@@ -217,10 +189,9 @@ def control(network: str, n: int, **options) -> xr.Dataset:
 
 
 def split_null(plain: xr.Dataset, *, name: str, splits: int = 1000) -> dict[str, np.ndarray]:
-    """Null distribution of the two comparisons: the models of one network split into two disjoint halves.
+    """Null of the two comparisons, the models of one network split into two disjoint halves: (splits,) each.
 
-    Returns the logarithm of the geometric mean over n of the ratio between the halves, (splits,), for "variance" and
-    for "error" (mean misclassified share).
+    These are logarithms of the geometric mean over n of the ratio between the halves.
     """
     gram, error = heatmaps.unpack(plain.gram.values), plain.final_error.values
     sizes, models = error.shape

@@ -30,11 +30,10 @@ STEPS = {"sum": {"step": STEP}, "0.5/n": {"step_times_n": 0.5}, "0.1/n": {"step_
 def reduced(
     n: int, seed: int, form: str, *, width: int = 512, base: int = 0, epochs: int = EPOCHS, every: int = 100
 ) -> xr.Dataset:
-    """One network trained under a form of the reduction, reduced to scalars.
+    """One network trained under a form of the reduction, reduced to scalars; NaN after divergence.
 
-    error is the misclassified share of the grid at the end, `instability` that of :func:`instability`, alive the share
-    of the neurons active on a training point at the start that still are at the end; zero_epoch is NaN for never,
-    diverged_epoch NaN for finite.  A diverged run has NaN everywhere else.
+    error is the misclassified share of the grid at the end, alive the share of the neurons active on a training point
+    at the start that still are at the end; zero_epoch is NaN for never, diverged_epoch NaN for finite.
     """
     checks.one_of(FORMS, form=form)
     found = dict.fromkeys(("error", "instability", "alive", "zero_epoch", "diverged_epoch"), np.nan)
@@ -82,11 +81,7 @@ def instability(epochs: np.ndarray, loss: np.ndarray, n: int) -> float:
 def active_terms(
     n: int, step: float, seed: int, *, width: int = 512, base: int = 7, epochs: int = EPOCHS
 ) -> xr.Dataset:
-    """Active hinge terms of one run at T/10, T/2 and T, and how many of them lie near a label boundary.
-
-    Returns over `epoch`: active, active_near (both counts), and the scalar points_near: training points within a
-    quarter of a cluster width of a boundary.
-    """
+    """Active hinge terms of one run at T/10, T/2 and T; how many of them, and of all points, are near a boundary."""
     sample = cyclic.sample(n, base=base, seed=seed)
     records = np.array([epochs // 10, epochs // 2, epochs])
     run = univariate.train(
@@ -168,11 +163,7 @@ def ensemble(n: int, base: int, form: str) -> xr.Dataset:
 
 @releases_gil
 def equal_budget(n: int, base: int, form: str, **options) -> xr.Dataset:
-    r"""The ensemble with as many epochs as make step x n x epochs equal to that of the sum at n = 50, 20,000 epochs.
-
-    form is "sum" (step 0.01), "0.5/n" or "0.1/n".  Returns the packed gram (pair) and train_loss (model) at the last
-    epoch.
-    """
+    """The ensemble with as many epochs as make step x n x epochs equal to that of the sum at n = 50, 20,000 epochs."""
     step = {"sum": STEP, "0.5/n": 0.5 / n, "0.1/n": 0.1 / n}[form]
     epochs = round(STEP * 50 * EPOCHS / (step * n))
     full = ensembles.ensemble(n, base=base, step=step, epochs=epochs, every=epochs, **options).isel(epoch=-1)
@@ -183,7 +174,7 @@ def equal_budget(n: int, base: int, form: str, **options) -> xr.Dataset:
 RECORDS: dict[str, Recipe] = {
     "equal_budget": Recipe(
         equal_budget,
-        {"form": ["sum", "0.5/n", "0.1/n"], "base": [0, 1], "n": list(SIZES)},
+        {"form": list(STEPS), "base": [0, 1], "n": list(SIZES)},
         {"models": 40},
         "Variance at equal step x n x epochs for three steps",
         replicates="base",
@@ -204,12 +195,7 @@ RECORDS: dict[str, Recipe] = {
     ),
     "sum_or_mean": Recipe(
         reduced,
-        {
-            "form": list(FORMS),
-            "width": [128, 512],
-            "n": [10, 20, 50, 80, 120, 160, 200, 400],
-            "seed": list(range(20)),
-        },
+        {"form": list(FORMS), "width": [128, 512], "n": [10, 20, 50, 80, 120, 160, 200, 400], "seed": list(range(20))},
         {},
         "Error, stability and surviving neurons of the sum and of two forms of the mean",
     ),

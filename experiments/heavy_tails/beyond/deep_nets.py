@@ -47,11 +47,7 @@ class Sample(NamedTuple):
 def draw(seed: int, data: str, count: int) -> Sample:
     """`count` training and half as many test images, classes in their proportions, 32 x 32 pixels, standardised.
 
-    Args:
-        data: a name of :func:`shallow.data.images.load`.
-
-    Returns:
-        A sample whose checksum, 48 bits of a SHA-256 hash of the pixels and labels, tells other copies of the data.
+    The checksum, 48 bits of a SHA-256 hash of the pixels and labels, tells other copies of the data.
     """
     found = data_sets.load(data)
     x, y = data_sets.subset(found.x_train, found.y_train, count, stream("training images", data, seed))
@@ -78,7 +74,6 @@ def image_network(
     r"""Train a deep network by full-batch Adam, and the spectra of its numbered layers before and after.
 
     Args:
-        network: "VGG11" or "ResNet18".
         images: number of training images for each data set; half as many are for testing.
         micro_batch: images that are normalised together.
 
@@ -91,9 +86,6 @@ def image_network(
         loss (step): before every step and after the last;
         accuracy: on the test images, normalised by themselves in pieces of `micro_batch`;
         checksum: see :func:`draw`.
-
-    Raises:
-        ValueError: for an unknown network or a data set without a number of images.
 
     Cost: with 2000 images 3.2 minutes for VGG11 and 12 for ResNet18 on one core.
     """

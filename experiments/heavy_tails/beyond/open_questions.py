@@ -40,11 +40,8 @@ def tanh_moments(offset: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np
     $\tanh(m + s z) = \mathbb E \tanh + s z\, \mathbb E \tanh' + \text{rest}$, with a rest that has mean zero, is not
     correlated with z, and has the variance $\mathbb E \tanh^2 - (\mathbb E \tanh)^2 - s^2 (\mathbb E \tanh')^2$.
 
-    Args:
-        offset, spread: m and s >= 0, of shapes that broadcast.
-
-    Returns mean, slope and standard deviation, in the common shape.  By the trapezoidal rule with steps of at most 1/4
-    in z and 3/4 in s z: its error is of order $\exp(-\pi^2 / \text{step})$, about 1e-5.
+    By the trapezoidal rule with steps of at most 1/4 in z and 3/4 in s z: its error is of order
+    $\exp(-\pi^2 / \text{step})$, about 1e-5.
     """
     offset, spread = np.broadcast_arrays(np.asarray(offset, dtype=float), np.asarray(spread, dtype=float))
     half = int(np.ceil(_END / min(0.25, 0.75 / max(spread.max(), 1e-300))))
@@ -69,12 +66,8 @@ def equivalent_features(
     given $v \cdot x$: mean, slope and noise then are those of :func:`tanh_moments` with the offset
     $s\,(w_i \cdot v)(v \cdot x)$, and everything that depends on x through v alone is kept exactly.
 
-    Args:
-        x: inputs, shape (n, d).
-        scale: s.
-        direction: v, a unit vector of shape (d,).
-
-    Returns shape (n, h).  Cost: 2 n d h operations; with a direction 50 n h evaluations of tanh, more for s |w| > 3.
+    Returns shape (n, h) for inputs x (n, d).  Cost: 2 n d h operations; with a direction 50 n h evaluations of tanh,
+    more for s |w| > 3.
     """
     W, x = student.W.astype(np.float64), np.asarray(x, dtype=np.float64)
     if direction is None:
@@ -191,9 +184,6 @@ def recombined(start: np.ndarray, end: np.ndarray, rng: np.random.Generator) -> 
     From $W_t = U \operatorname{diag}(s) V^\top$: singular values s, or the square roots of the quantiles of the
     Marchenko-Pastur law; vectors U and V, or uniformly random orthonormal ones; scaled to the Frobenius norm of $W_t$
     or of $W_0$.
-
-    Args:
-        start, end: $W_0$ and $W_t$, shape (h, d) with h >= d.
 
     Returns shape (2, 2, 2, h, d), in the order of `SPECTRA`, `VECTORS` and `SIZES`; the first is $W_t$ itself, and the
     last differs from a matrix of independent entries by the missing chance in its spectrum.

@@ -68,11 +68,8 @@ def hill_gradient(W: np.ndarray) -> tuple[float, np.ndarray]:
     singular value, until another one becomes the cut.  There the derivative jumps.  Along W itself it vanishes, since
     the exponent does not depend on the scale.
 
-    Args:
-        W: weights, shape (h, d) with h >= d and no equal singular values in the upper half.
-
-    Returns the exponent and the derivative, shape (h, d), float64.  Cost: one eigendecomposition of a d x d matrix and
-    three products.
+    W must have no equal singular values in the upper half.  Cost: one eigendecomposition of a d x d matrix and three
+    products.
     """
     W = esd.as_matrix("W", W)
     if W.shape[0] < W.shape[1]:
@@ -136,13 +133,7 @@ def penalised(
 
 
 def at_loss(run: xr.Dataset, level: float) -> xr.DataArray:
-    """Test loss (features) where the first stage of a run of :func:`penalised` first gets down to a loss.
-
-    Linear in the step between two looks.
-
-    Raises:
-        ValueError: if the run starts below the level or never reaches it.
-    """
+    """Test loss (features) where the first stage of a run first gets down to a loss, linear between two looks."""
     loss = run.loss.values
     if not loss.min() <= level <= loss[0]:
         raise ValueError(f"level must lie between the smallest and the first loss of the run, got {level}")

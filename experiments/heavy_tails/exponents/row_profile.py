@@ -33,9 +33,6 @@ class RowProfile:
         variances: s, shape (h,), any order, positive; measured ones are $\|w_i\|^2 / d$.
         d: number of columns, 1 <= d <= h.
 
-    Raises:
-        ValueError: for variances that are not positive and finite, or an impossible d.
-
     Cost: 0.01 to 0.1 s at the first use, 0.1 ms a later one.
     """
 
@@ -108,14 +105,8 @@ def _trace(x, height, levels, counts, d):
 def fit_log_normal(values: np.ndarray, h: int, d: int) -> tuple[float, float]:
     r"""Spread of a log-normal profile whose law, at its best scale, is nearest to a spectrum, and that distance.
 
-    Args:
-        values: eigenvalues in any order, shape (N,), fewer than half of them zero.
-        h, d: shape of the matrix, h >= d.
-
-    Returns:
-        The standard deviation of $\ln s_i$ (0: all rows alike), in [0, 4], and the Kolmogorov-Smirnov distance.
-
-    Cost: some 20 laws, 1 s.
+    Fewer than half of the eigenvalues may be zero.  Returns the standard deviation of $\ln s_i$ (0: all rows alike),
+    in [0, 4], and the Kolmogorov-Smirnov distance.  Cost: some 20 laws, 1 s.
     """
     values = ascending(values, least=2)
 

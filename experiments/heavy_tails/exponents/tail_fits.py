@@ -28,10 +28,6 @@ ALTERNATIVES = {"log-normal": tail_laws.LogNormal, "exponential": tail_laws.Expo
 def tail_fits(seed: int, run: str, *, reading: str = "code", steps: int = 10, n: int = 2000) -> xr.Dataset:
     """A trained spectrum and its fits, of all eigenvalues and without a spike (dimension spectrum).
 
-    Args:
-        run: one of `RUNS`.
-        reading: of the loss and of Adam, "code" or "text".
-
     Returns:
         eigenvalues (k); what :func:`power_law_test` returns (spectrum); what :func:`widened` returns, without a spike.
 
@@ -118,9 +114,7 @@ def widened(values: np.ndarray, h: int, d: int) -> dict[str, float]:
 def fitted_curves(values: np.ndarray, spread: float, h: int = 1500, d: int = 1000) -> dict[str, np.ndarray]:
     """Share of a spectrum above a value by four laws, as rows of values over the median and shares, for drawing.
 
-    Args:
-        values: descending eigenvalues without a spike.
-        spread: of the rows of the widened law, fitted (:func:`widened`).
+    Given are descending eigenvalues without a spike, and the spread of :func:`widened`.
 
     Returns "eigenvalues" themselves; "power law" and "log-normal", fitted above the best cut; "widened noise" as far as
     its numerical form resolves it; "noise", the Marchenko-Pastur law that fits best.
@@ -160,6 +154,13 @@ def same_norms(W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 #: After ten steps of Adam at ten and above rounding is seen in the spectrum.
 STEADY = {"run": [run for run in RUNS if run not in ("Adam 10", "Adam 100")]}
+
+
+def _one_draw(n: int, steps: int, about: str) -> Recipe:
+    fixed = {"n": n, "steps": steps, "reading": "code"}
+    return Recipe(tail_fits, {"run": list(RUNS), "seed": [0]}, fixed, about, steady=STEADY)
+
+
 RECORDS: dict[str, Recipe] = {
     "tail_fits": Recipe(
         tail_fits,
@@ -168,20 +169,8 @@ RECORDS: dict[str, Recipe] = {
         "What kind of tail: ten steps with 2000 points, fits and tests",
         steady=STEADY,
     ),
-    "tail_fits_long": Recipe(
-        tail_fits,
-        {"run": list(RUNS), "seed": [0]},
-        {"n": 2000, "steps": 100, "reading": "code"},
-        "What kind of tail: a hundred steps with 2000 points, fits and tests",
-        steady=STEADY,
-    ),
-    "tail_fits_8000": Recipe(
-        tail_fits,
-        {"run": list(RUNS), "seed": [0]},
-        {"n": 8000, "steps": 10, "reading": "code"},
-        "What kind of tail: ten steps with 8000 points, fits and tests",
-        steady=STEADY,
-    ),
+    "tail_fits_long": _one_draw(2000, 100, "What kind of tail: a hundred steps with 2000 points, fits and tests"),
+    "tail_fits_8000": _one_draw(8000, 10, "What kind of tail: ten steps with 8000 points, fits and tests"),
     "exponents_of_laws": Recipe(
         estimators.estimates,
         {"law": [*estimators.TAIL_FREE, *estimators.PARETO], "seed": list(range(200))},

@@ -56,11 +56,7 @@ def rank_one_factors(student: Student, x: np.ndarray, target: np.ndarray) -> tup
 def first_update(seed: int, n: int, *, width: int | None = None, scaling: str = "ntk", link: str = "softplus"):
     r"""Norms and signs of the first update of Adam at one size, and the rank-one matrix that should explain them.
 
-    Args:
-        n, width: as in :func:`sizes`.
-        scaling, link: of :func:`experiments.heavy_tails.teacher_student.draw`.
-
-    Returns a Dataset. By `reading`, for the direction D of Adam at learning rate 1:
+    Sizes are those of :func:`sizes`.  Returns a Dataset. By `reading`, for the direction D of Adam at learning rate 1:
         frobenius, spectral: its norms; off: share of entries more than 1 % away from their value without eps.
     By `reference`, for $A$ with the labels or the residual:
         differing: share of entries in which $-A$ and the gradient $G$ have different signs;
@@ -101,13 +97,6 @@ def gradient_norm(student: Student, teacher: Moments, n: int, *, noise: float, f
 
     where $\mu_*$ is the slope of the teacher.  In NTK scaling $\kappa$ is about 1; in mean-field scaling it is 1/h, and
     the student's own output does not count.  The relative error falls as the sizes grow.
-
-    Args:
-        student: the initial student; its shape, scale and output weights count.
-        teacher: moments of the teacher's link.
-        n: number of training points.
-        noise: standard deviation of the label noise.
-        factor: c of the loss.
     """
     (h, d), tanh = student.W.shape, moments("tanh")
     strength = float(student.a @ student.a) / h
@@ -174,10 +163,7 @@ def along(W: np.ndarray, D: np.ndarray) -> Callable[[float], np.ndarray]:
 def bisect(largest: Callable[[float], np.ndarray], low: float, high: float, tolerance: float = 0.01) -> float:
     r"""Smallest learning rate with $\lambda_1 / \lambda_2 \ge 1.05$ (SPIKE), by bisection in its logarithm.
 
-    Args:
-        largest: as from :func:`along`.
-        low, high: rates without and with a spike.
-        tolerance: relative.
+    `low` and `high` are rates without and with a spike, `largest` is as from :func:`along`.
     """
 
     def spiked(rate: float) -> bool:
@@ -263,10 +249,7 @@ def sign_spikes(seed: int, n: int, *, rates: Sequence[float] = (), tolerance: fl
 def many_points(seed: int, n: int, *, ratio: int = 128, width: int = 1500, chunk: int = 4096) -> xr.Dataset:
     r"""How far the first gradient is from the rank-one matrix A of the labels, with many points for each dimension.
 
-    Args:
-        n: number of points, a multiple of `ratio` and of `chunk`; d = n / ratio.
-        width: h.
-        chunk: points that are drawn and used at a time.
+    There are n / ratio dimensions; the points are drawn and used `chunk` at a time.
 
     Returns a Dataset of scalars: distance, $\|G + A\|_2 / \|G\|_2$; differing, share of entries in which $-A$ and $G$
         have different signs; signs, $\|\operatorname{sign} G\|_2$.

@@ -17,14 +17,12 @@ from experiments.heavy_tails import shapes, teacher_student
 from experiments.heavy_tails.teacher_student import draw
 from shallow.book.recipes import Agreement, Recipe, releases_gil
 from shallow.spectra import esd
+from shallow.train.first_layer import Trainer
 
 
 @releases_gil
 def milestones(seed: int, *, rule: str, rate: float, records: Sequence[int], **setting) -> xr.Dataset:
     r"""Spectra of one run at the steps `records`, ascending; the last one is its length.
-
-    Args:
-        setting: that of :func:`teacher_student.draw`.
 
     Returns:
         eigenvalues (step, k): of $W_t^\top W_t$, descending;
@@ -56,7 +54,6 @@ def until_onset(
     Args:
         spike_factor: the first update $\Delta = W_1 - W_0$ becomes $\Delta + (c - 1) s_1 u_1 v_1^\top$ with this c and
             the leading singular triplet of $\Delta$; the moments of Adam stay as they are.
-        setting: that of :func:`teacher_student.draw`.
 
     Returns:
         spike_ratio, hill_excl, d_mp (check): numbers of :class:`shapes.Shape`, NaN after the stop;
@@ -77,9 +74,7 @@ def until_onset(
         while trainer.taken < t:
             trainer.step(rate)
             if trainer.taken == 1 and spike_factor != 1:
-                update = trainer.student.W - drawn.student.W
-                u, s, v = (part[..., 0] for part in esd.top(update))
-                trainer.W += torch.from_numpy(((spike_factor - 1) * s * np.outer(u, v)).astype(np.float32))
+                _scale_leading(trainer, drawn.student.W, spike_factor)
         now = shapes.shape(esd.eigenvalues(trainer.student.W), h, d)
         for name in found.data_vars:
             found[name][i] = now.ht_onset if name == "onset" else getattr(now, name)
@@ -88,28 +83,28 @@ def until_onset(
     return found
 
 
+def _scale_leading(trainer: Trainer, before: np.ndarray, factor: float) -> None:
+    """Multiply the leading singular part of the update since `before`; the moments of Adam stay as they are."""
+    u, s, v = (part[..., 0] for part in esd.top(trainer.student.W - before))
+    trainer.W += torch.from_numpy(((factor - 1) * s * np.outer(u, v)).astype(np.float32))
+
+
 @releases_gil
 def with_spike(
     seed: int, *, rule: str, rate: float, records: Sequence[int], spike_factor: float = 1.0, **setting
 ) -> xr.Dataset:
-    """As :func:`milestones`, with the leading singular part of the first update times `spike_factor`, 0 to remove it.
-
-    The moments of Adam and all later steps stay as they are.
-    """
+    """As :func:`milestones`, with the leading part of the first update times `spike_factor`, 0 to remove it."""
     _check_steps("records", records, least=0)
     drawn = draw(seed, **setting)
     trainer, seen = teacher_student.trainer(drawn, rule), []
-    for t in range(records[-1] + 1):
-        if t in records:
-            eigenvalues = esd.eigenvalues(trainer.student.W)
-            trainer.gradient()  # for the loss
-            seen.append(xr.Dataset({"eigenvalues": ("k", eigenvalues), "loss": float(trainer.loss)}))
-        if t == records[-1]:
-            break
-        trainer.step(rate)
-        if t == 0:
-            u, s, v = (part[..., 0] for part in esd.top(trainer.student.W - drawn.student.W))
-            trainer.W += torch.from_numpy(((spike_factor - 1) * s * np.outer(u, v)).astype(np.float32))
+    for t in records:
+        while trainer.taken < t:
+            trainer.step(rate)
+            if trainer.taken == 1:
+                _scale_leading(trainer, drawn.student.W, spike_factor)
+        trainer.gradient()  # for the loss
+        eigenvalues = esd.eigenvalues(trainer.student.W)
+        seen.append(xr.Dataset({"eigenvalues": ("k", eigenvalues), "loss": float(trainer.loss)}))
     return xr.concat(seen, "step").assign_coords(step=list(records))
 
 
@@ -117,7 +112,7 @@ def with_spike(
 def without_leading(seed: int, *, rule: str, rate: float, steps: int, **setting) -> xr.Dataset:
     """As :func:`milestones` at every step, with the leading singular part of every update left out.
 
-    The moments of Adam stay as they are; no update can then put an eigenvalue far beyond the others by that part.
+    No update can then put an eigenvalue far beyond the others by that part.
     """
     drawn = draw(seed, **setting)
     trainer, seen = teacher_student.trainer(drawn, rule), []
@@ -125,8 +120,7 @@ def without_leading(seed: int, *, rule: str, rate: float, steps: int, **setting)
         before = trainer.student.W
         loss = float(trainer.step(rate))
         seen.append(xr.Dataset({"eigenvalues": ("k", esd.eigenvalues(before)), "loss": loss}))
-        u, s, v = (part[..., 0] for part in esd.top(trainer.student.W - before))
-        trainer.W -= torch.from_numpy((s * np.outer(u, v)).astype(np.float32))
+        _scale_leading(trainer, before, 0.0)
     return xr.concat(seen, "step").assign_coords(step=range(steps + 1))
 
 
@@ -176,28 +170,37 @@ CHECKS = [*range(1, 31), *(int(t) for t in np.unique(np.round(30 * 1.1 ** np.ara
 HUNDRED, LONG, MILLION = [0, 1, 10, 100], [0, 1, 10, 100, 1000, 10_000], [0, 1, 1000, 10_000, 100_000, 1_000_000]
 HALF, QUARTER = {"n": 1000, "d": 500, "h": 750}, {"n": 500, "d": 250, "h": 375}
 TENTH = {"n": 200, "d": 100, "h": 150}
-ADAM = ["Adam code", "Adam text"]
 #: Rate 0.01 of the document's size in units of the threshold of the first spike, $(hd)^{-1/4}$, at the tenth.
 SCALED = round(0.01 * (1500 * 1000 / (150 * 100)) ** 0.25, 4)
 #: Learning rates between that of the first spike and ten times it, by equal factors.
 BETWEEN = [round(float(rate), 3) for rate in np.geomspace(0.2, 2.0, 13)]
 #: Compared when a long cell is recomputed: its first steps.
-TEN, START, THOUSAND = ({"records": steps} for steps in ([0, 1, 10], HUNDRED, [0, 1, 1000]))
+ONE, TEN, START, THOUSAND = ({"records": steps} for steps in ([0, 1], [0, 1, 10], HUNDRED, [0, 1, 1000]))
+
+
+def _runs(rule: str, rates: Sequence[float], about: str, seeds: Sequence[int] = (0,), shortened=TEN, **fixed) -> Recipe:
+    """Runs of :func:`milestones` to step 100, or to others."""
+    axes, fixed = {"rate": rates, "seed": list(seeds)}, {"rule": rule, "records": HUNDRED} | fixed
+    return Recipe(milestones, axes, fixed, about, shortened=shortened)
+
+
+def _long(
+    rule: str, rates: Sequence[float], size: dict, about: str, seeds: Sequence[int] = (0,), first=START
+) -> Recipe:
+    """The same to step 10,000, most of them at a smaller size."""
+    return _runs(rule, rates, about, seeds, first, records=LONG, **size)
+
+
+def _until(rates: Sequence[float], checks: Sequence[int], about: str, **factors: Sequence[float]) -> Recipe:
+    axes = {"rate": rates, **factors, "seed": [0, 1, 2]}
+    return Recipe(until_onset, axes, {"rule": "Adam code", "checks": checks, **QUARTER}, about)
+
+
+CODE, TEXT = ADAM = ["Adam code", "Adam text"]
+GD, TO_200 = "GD code", [t for t in CHECKS if t < 200] + [200]
 RECORDS: dict[str, Recipe] = {
-    "hundred_adam": Recipe(
-        milestones,
-        {"rate": [1.0, 0.1], "seed": [0, 1]},
-        {"rule": "Adam code", "records": HUNDRED},
-        "Tables 1 and 4 to step 100",
-        shortened=TEN,
-    ),
-    "hundred_adam_text": Recipe(
-        milestones,
-        {"rate": [1.0, 0.1], "seed": [0]},
-        {"rule": "Adam text", "records": HUNDRED},
-        "Tables 1 and 4 to step 100 without bias correction",
-        shortened=TEN,
-    ),
+    "hundred_adam": _runs(CODE, [1.0, 0.1], "Tables 1 and 4 to step 100", [0, 1]),
+    "hundred_adam_text": _runs(TEXT, [1.0, 0.1], "Tables 1 and 4 to step 100 without bias correction"),
     "hundred_adam_small": Recipe(
         milestones,
         {"rule": ADAM, "rate": [0.01], "seed": [0]},
@@ -205,23 +208,11 @@ RECORDS: dict[str, Recipe] = {
         "Tables 1 and 4 to step 100: the smallest rate",
         shortened=TEN,
     ),
-    "hundred_gd": Recipe(
-        milestones,
-        {"rate": [2000.0], "seed": [0, 1]},
-        {"rule": "GD code", "records": HUNDRED},
-        "Table 3 to step 100: the largest rate",
-        shortened=TEN,
-    ),
-    "hundred_gd_text": Recipe(
-        milestones,
-        {"rate": [2000.0], "seed": [0]},
-        {"rule": "GD text", "records": HUNDRED},
-        "Table 3 to step 100 with the text's loss",
-        shortened=TEN,
-    ),
+    "hundred_gd": _runs(GD, [2000.0], "Table 3 to step 100: the largest rate", [0, 1]),
+    "hundred_gd_text": _runs("GD text", [2000.0], "Table 3 to step 100 with the text's loss"),
     "hundred_gd_small": Recipe(
         milestones,
-        {"rule": ["GD code"], "rate": [0.1, 1.0, 10.0, 100.0], "seed": [0]},
+        {"rule": [GD], "rate": [0.1, 1.0, 10.0, 100.0], "seed": [0]},
         {"records": HUNDRED},
         "Table 3 to step 100: rates below that of the first spike",
         shortened=TEN,
@@ -229,69 +220,21 @@ RECORDS: dict[str, Recipe] = {
     "merging_gd": Recipe(
         milestones,
         {"seed": [3, 4]},
-        {"rule": "GD code", "rate": 2000.0, "records": [*range(11), 20]},
+        {"rule": GD, "rate": 2000.0, "records": [*range(11), 20]},
         "Twenty steps of GD at rate 2000: two seeds more",
     ),
-    "quarter_adam_scaled": Recipe(
-        milestones,
-        {"rate": [0.2], "seed": [0]},
-        {"rule": "Adam code", "records": LONG, **QUARTER},
-        "Rate 0.1 of the document's size, as far above the first spike",
-        shortened=START,
-    ),
-    "quarter_gd_scaled": Recipe(
-        milestones,
-        {"rate": [500.0], "seed": [0]},
-        {"rule": "GD code", "records": LONG, **QUARTER},
-        "Rate 2000 of the document's size, as far above the first spike",
-        shortened=START,
-    ),
-    "full_adam": Recipe(
-        milestones,
-        {"rate": [0.1, 1.0], "seed": [0]},
-        {"rule": "Adam code", "records": LONG},
-        "Tables 1 and 4 at full size to step 10000",
-        shortened=TEN,
-    ),
-    "half_adam": Recipe(
-        milestones,
-        {"rate": [0.1, 1.0], "seed": [0, 1]},
-        {"rule": "Adam code", "records": LONG, **HALF},
-        "Tables 1 and 4 at half the size to step 10000",
-        shortened=START,
-    ),
-    "quarter_adam": Recipe(
-        milestones,
-        {"rate": [0.1, 1.0], "seed": [0, 1]},
-        {"rule": "Adam code", "records": LONG, **QUARTER},
-        "Tables 1 and 4 at a quarter of the size to step 10000",
-        shortened=START,
-    ),
-    "quarter_adam_small": Recipe(
-        milestones,
-        {"rate": [0.01], "seed": [0]},
-        {"rule": "Adam code", "records": LONG, **QUARTER},
-        "The same at a rate below that of the first spike",
-        shortened=START,
-    ),
-    "quarter_gd": Recipe(
-        milestones,
-        {"rate": [2000.0], "seed": [0, 1]},
-        {"rule": "GD code", "records": LONG, **QUARTER},
-        "Table 3 at a quarter of the size to step 10000",
-        shortened=START,
-    ),
-    "quarter_gd_small": Recipe(
-        milestones,
-        {"rate": [100.0], "seed": [0]},
-        {"rule": "GD code", "records": LONG, **QUARTER},
-        "The same at a rate below that of the first spike",
-        shortened=START,
-    ),
+    "quarter_adam_scaled": _long(CODE, [0.2], QUARTER, "Rate 0.1 of the document's size, as far above the first spike"),
+    "quarter_gd_scaled": _long(GD, [500.0], QUARTER, "Rate 2000 of the document's size, as far above the first spike"),
+    "full_adam": _long(CODE, [0.1, 1.0], {}, "Tables 1 and 4 at full size to step 10000", first=TEN),
+    "half_adam": _long(CODE, [0.1, 1.0], HALF, "Tables 1 and 4 at half the size to step 10000", [0, 1]),
+    "quarter_adam": _long(CODE, [0.1, 1.0], QUARTER, "Tables 1 and 4 at a quarter of the size to step 10000", [0, 1]),
+    "quarter_adam_small": _long(CODE, [0.01], QUARTER, "The same at a rate below that of the first spike"),
+    "quarter_gd": _long(GD, [2000.0], QUARTER, "Table 3 at a quarter of the size to step 10000", [0, 1]),
+    "quarter_gd_small": _long(GD, [100.0], QUARTER, "The same at a rate below that of the first spike"),
     "million": Recipe(
         milestones,
         {"rate": [SCALED, 1e-4, 0.01, 1e-5], "seed": [0]},
-        {"rule": "Adam code", "records": MILLION, **TENTH},
+        {"rule": CODE, "records": MILLION, **TENTH},
         "Table 5 at a tenth of the size: a million steps of Adam",
         shortened=THOUSAND,
     ),
@@ -303,69 +246,46 @@ RECORDS: dict[str, Recipe] = {
         agreement=Agreement(elsewhere=0.1),
         steady={"rate": [0.1]},
     ),
-    "onset_factor": Recipe(
-        until_onset,
-        {"rate": [1.0, 0.2], "spike_factor": [1.0, 0.0, 0.5, 2.0, 4.0], "seed": [0, 1, 2]},
-        {"rule": "Adam code", "checks": [t for t in CHECKS if t < 200] + [200], **QUARTER},
+    "onset_factor": _until(
+        [1.0, 0.2],
+        TO_200,
         "Steps to the tail with the first spike changed by hand",
+        spike_factor=[1.0, 0.0, 0.5, 2.0, 4.0],
     ),
-    "onset_rates": Recipe(
-        until_onset,
-        {"rate": BETWEEN, "seed": [0, 1, 2]},
-        {"rule": "Adam code", "checks": CHECKS, **QUARTER},
-        "Steps to the tail at thirteen learning rates above that of the first spike",
+    "onset_rates": _until(
+        BETWEEN, CHECKS, "Steps to the tail at thirteen learning rates above that of the first spike"
     ),
-    "onset_factor_between": Recipe(
-        until_onset,
-        {"rate": [0.3, 0.5], "spike_factor": [0.0, 0.5, 1.0, 2.0, 4.0], "seed": [0, 1, 2]},
-        {"rule": "Adam code", "checks": [t for t in CHECKS if t < 200] + [200], **QUARTER},
+    "onset_factor_between": _until(
+        [0.3, 0.5],
+        TO_200,
         "Steps to the tail with the first spike changed by hand, two more rates",
+        spike_factor=[0.0, 0.5, 1.0, 2.0, 4.0],
     ),
     "without_spike": Recipe(
         with_spike,
         {"rate": [0.2, 1.0], "spike_factor": [0.0, 1.0], "seed": [0, 1, 2]},
-        {"rule": "Adam code", "records": list(range(11))},
+        {"rule": CODE, "records": list(range(11))},
         "Ten steps of Adam with the spike of the first step and without it",
     ),
     "no_spikes": Recipe(
         without_leading,
         {"rate": [0.2, 1.0], "seed": [0, 1, 2]},
-        {"rule": "Adam code", "steps": 10},
+        {"rule": CODE, "steps": 10},
         "Ten steps of Adam without the leading part of any update",
     ),
     "route_adam_on": Recipe(
         milestones,
         {"seed": [0, 1, 2]},
-        {"rule": "Adam code", "rate": 0.2, "records": [0, 25, 50, 60, 70, 80, 100]},
+        {"rule": CODE, "rate": 0.2, "records": [0, 25, 50, 60, 70, 80, 100]},
         "Figure 4 continued: a hundred steps of Adam at rate 0.2",
         shortened={"records": [0, 25]},
     ),
-    "hundred_adam_more": Recipe(
-        milestones,
-        {"rate": [1.0], "seed": [2, 3, 4]},
-        {"rule": "Adam code", "records": HUNDRED},
-        "Tables 1 and 4 to step 100, three draws more",
-        shortened=TEN,
+    "hundred_adam_more": _runs(CODE, [1.0], "Tables 1 and 4 to step 100, three draws more", [2, 3, 4]),
+    "hundred_adam_large": _runs(CODE, [10.0, 100.0], "Table 4 to step 100: the large rates", shortened=ONE),
+    "quarter_adam_large": _long(
+        CODE, [10.0, 100.0], QUARTER, "Table 4 at a quarter of the size to step 10000: the large rates", first=ONE
     ),
-    "hundred_adam_large": Recipe(
-        milestones,
-        {"rate": [10.0, 100.0], "seed": [0]},
-        {"rule": "Adam code", "records": HUNDRED},
-        "Table 4 to step 100: the large rates",
-        shortened={"records": [0, 1]},
-    ),
-    "quarter_adam_large": Recipe(
-        milestones,
-        {"rate": [10.0, 100.0], "seed": [0]},
-        {"rule": "Adam code", "records": LONG, **QUARTER},
-        "Table 4 at a quarter of the size to step 10000: the large rates",
-        shortened={"records": [0, 1]},
-    ),
-    "quarter_gd_smaller": Recipe(
-        milestones,
-        {"rate": [0.1, 1.0, 10.0], "seed": [0]},
-        {"rule": "GD code", "records": LONG, **QUARTER},
-        "Table 3 at a quarter of the size to step 10000: the small rates",
-        shortened=START,
+    "quarter_gd_smaller": _long(
+        GD, [0.1, 1.0, 10.0], QUARTER, "Table 3 at a quarter of the size to step 10000: the small rates"
     ),
 }

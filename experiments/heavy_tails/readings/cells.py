@@ -1,13 +1,12 @@
 r"""Which evaluation shows which figure: students of two activations before two teachers, and losses along ten steps.
 
 Figure 5 of the document has a softplus teacher and a tanh student, Figure 32 tanh for both.  Its public code evaluates
-a student on features with the scale $1/\sqrt d$ applied twice, its text once.  Here a softplus student is run too, the
-runs of both figures are put side by side (:func:`sweep`), and the losses of Figure 28 are taken along ten steps.
+a student on features with the scale $1/\sqrt d$ applied twice, its text once.  Here a softplus student is run too, and
+the losses of Figure 28 are taken along ten steps.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -18,7 +17,6 @@ from scipy.linalg import LinAlgError
 from experiments.heavy_tails import rate_sweeps, teacher_student
 from experiments.heavy_tails.teacher_student import FEATURES, PENALTY, RATES, RULES, Draw, draw
 from shallow import stats
-from shallow.book import records
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.nets import SoftplusStudent
 from shallow.spectra import tails
@@ -88,42 +86,6 @@ def loss_curves(
     )
 
 
-#: The records of ten steps with 8000 points by teacher, student and rule; draws of several records are joined.
-SWEEPS = {
-    ("softplus", "tanh", "GD code"): ["heavy_tails/ten_steps_8000"],
-    ("softplus", "tanh", "Adam code"): ["heavy_tails/ten_steps_8000"],
-    ("softplus", "tanh", "Adam text"): ["heavy_tails/ten_steps_8000_text"],
-    ("tanh", "tanh", "GD code"): ["heavy_tails/ten_steps_tanh_gd", "heavy_tails/readings/ten_steps_tanh_gd_more"],
-    ("tanh", "tanh", "Adam code"): ["heavy_tails/ten_steps_tanh"],
-    ("tanh", "tanh", "Adam text"): ["heavy_tails/ten_steps_tanh_text"],
-    ("softplus", "softplus", "GD code"): ["heavy_tails/readings/softplus_student_gd"],
-    ("softplus", "softplus", "Adam code"): ["heavy_tails/readings/softplus_student"],
-    ("tanh", "softplus", "GD code"): ["heavy_tails/readings/softplus_student_gd"],
-    ("tanh", "softplus", "Adam code"): ["heavy_tails/readings/softplus_student"],
-}
-
-
-@functools.cache
-def sweep(teacher: str, student: str, rule: str, *, many: bool = False) -> xr.Dataset:
-    """What Figures 5 and 32 show of a teacher, a student and an optimiser after ten steps with 8000 points.
-
-    Args:
-        many: "Adam code" with a tanh student at fewer rates, the test loss on 8000 points instead of 200.
-
-    Returns train, test and alignment (seed, rate, features), eigenvalues (seed, rate, k) and hill (seed, rate), their
-    PL_Alpha_Hill; rate 0 is the untrained student.
-    """
-    names = ["heavy_tails/readings/many_test_points"] if many else SWEEPS[teacher, student, rule]
-    return xr.concat([_part(name, teacher, rule) for name in names], "seed")
-
-
-def _part(name: str, teacher: str, rule: str) -> xr.Dataset:
-    found = records.load(name).sel(rule=rule, penalty=PENALTY, drop=True)
-    found = found.sel(link=teacher, drop=True) if "link" in found.dims else found
-    found = found[["train", "test", "alignment", "eigenvalues"]].transpose("seed", "rate", "features", "k")
-    return found.assign(hill=exponents(found.eigenvalues, tails.hill))
-
-
 def exponents(
     eigenvalues: xr.DataArray, estimate: Callable[[np.ndarray], float] = lambda one: tails.scan(one).alpha
 ) -> xr.DataArray:
@@ -149,20 +111,6 @@ class Runs(NamedTuple):
     figure: xr.Dataset
     adam: xr.Dataset
     gd: xr.Dataset
-
-
-@functools.cache
-def combinations() -> dict[Combination, Runs]:
-    """The recorded runs of all combinations, with the optimisers of the document's code."""
-    found = {}
-    for teacher in LINKS:
-        for student in ("tanh", "softplus"):
-            figure, gd = (sweep(teacher, student, f"{name} code") for name in ("Adam", "GD"))
-            many = sweep(teacher, student, "Adam code", many=True) if student == "tanh" else figure
-            for features in FEATURES:
-                runs = Runs(*(one.sel(features=features) for one in (figure, many, gd)))
-                found[Combination(teacher, student, features)] = runs
-    return found
 
 
 def change(curve: xr.Dataset, rate: float, over: float, of: str = "test") -> Interval:

@@ -16,7 +16,7 @@ from experiments.heavy_tails.readings import cells as readings
 from experiments.heavy_tails.readings.cells import LINKS, NEAR, Combination, Runs, change, level, position
 from experiments.heavy_tails.teacher_student import FEATURES, PENALTY
 from shallow import stats
-from shallow.book import claims
+from shallow.book import claims, records
 from shallow.book.claims import Found, decides
 from shallow.data import single_index
 from shallow.spectra import tails
@@ -39,6 +39,8 @@ SWEEPS = (
     "heavy_tails/readings/softplus_student",
     "heavy_tails/readings/softplus_student_gd",
 )
+#: The same of a tanh student with the optimisers of the text, by teacher.
+OF_TEXT = {"softplus": "heavy_tails/ten_steps_8000_text", "tanh": "heavy_tails/ten_steps_tanh_text"}
 CURVES = ("heavy_tails/readings/loss_curves", "heavy_tails/readings/loss_curves_more")
 
 
@@ -49,20 +51,25 @@ def combinations(runs: Sequence[xr.Dataset]) -> dict[Combination, Runs]:
     found = {}
     for teacher in LINKS:
         for name, (adam, more, gd) in {"tanh": teachers[teacher], "softplus": (student, student, [student_gd])}.items():
-            figure, wide = (_sweep(one, teacher, "Adam code") for one in (adam, more))
-            large = xr.concat([_sweep(one, teacher, "GD code") for one in gd], "seed")
+            figure, wide = (sweep(one, teacher, "Adam code") for one in (adam, more))
+            large = xr.concat([sweep(one, teacher, "GD code") for one in gd], "seed")
             for features in FEATURES:
                 by_features = Runs(*(one.sel(features=features) for one in (figure, wide, large)))
                 found[Combination(teacher, name, features)] = by_features
     return found
 
 
-def _sweep(run: xr.Dataset, teacher: str, rule: str) -> xr.Dataset:
+def sweep(run: xr.Dataset, teacher: str, rule: str) -> xr.Dataset:
     """Losses, alignments, eigenvalues and their PL_Alpha_Hill (seed, rate) of an optimiser."""
     found = run.sel(rule=rule, penalty=PENALTY, drop=True)
     found = found.sel(link=teacher, drop=True) if "link" in found.dims else found
     found = found[["train", "test", "alignment", "eigenvalues"]].transpose("seed", "rate", "features", "k")
     return found.assign(hill=readings.exponents(found.eigenvalues, tails.hill))
+
+
+def of_text(teacher: str) -> xr.Dataset:
+    """A tanh student with the Adam of the text."""
+    return sweep(records.load(OF_TEXT[teacher]), teacher, "Adam text")
 
 
 @dataclass(frozen=True)

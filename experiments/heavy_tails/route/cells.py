@@ -118,7 +118,7 @@ def outliers(values: np.ndarray, h: int, d: int) -> int:
     return int((np.asarray(values) > law.edges[1] + EDGE_UNITS * law.tracy_widom_unit).sum())
 
 
-def shapes_of(found: xr.Dataset, h: int = 1500, d: int = 1000) -> xr.Dataset:
+def shapes_of(found: xr.Dataset) -> xr.Dataset:
     r"""The numbers and verdicts of :func:`shapes.shape` for every spectrum of a dataset, over its other dimensions.
 
     Variables: spike_ratio, d_mp (without $\lambda_1$), hill_excl, share (of $\lambda_1$ in the trace), largest, rest
@@ -126,23 +126,10 @@ def shapes_of(found: xr.Dataset, h: int = 1500, d: int = 1000) -> xr.Dataset:
     """
 
     def numbers(values: np.ndarray) -> np.ndarray:
-        s = shapes.shape(values, h, d)
-        total = values.sum()
-        return np.array(
-            [
-                s.spike_ratio,
-                s.d_mp_excl,
-                s.hill_excl,
-                values[0] / total,
-                values[0],
-                total - values[0],
-                s.spike,
-                s.single_spike,
-                s.ht_onset,
-                s.ht,
-            ],
-            dtype=float,
-        )
+        s, largest, total = shapes.shape(values, 1500, 1000), values[0], values.sum()
+        of_spike = largest / total, largest, total - largest
+        flags = [getattr(s, name) for name in VERDICTS]
+        return np.array([s.spike_ratio, s.d_mp_excl, s.hill_excl, *of_spike, *flags], dtype=float)
 
     names = ["spike_ratio", "d_mp", "hill_excl", "share", "largest", "rest", *VERDICTS]
     table = xr.apply_ufunc(

@@ -41,7 +41,6 @@ def spectra(
     Args:
         in_ntk_units: in mean-field scaling, train with $\eta / \sqrt d$, which moves the pre-activations by as much as
             $\eta$ does in NTK scaling.
-        setting: that of :func:`teacher_student.draw`.
     """
     drawn = draw(seed, **setting)
     shrink = in_ntk_units and setting.get("scaling") == "mean-field"
@@ -76,18 +75,12 @@ def curves(seed: int, *, rule: str = "Adam code", rate: float = 1.0, decay: floa
 def first_step_of_gd(seed: int, n: int = 2000, *, bisected: bool = True) -> xr.Dataset:
     r"""Norms of the first update in mean-field scaling and the spike that GD makes, at a size of Table 2.
 
-    Args:
-        n: number of points; d = n/2 and h = 3n/4.
-        bisected: search the threshold; it is NaN without.
-
     Returns:
         start (norm): spectral and Frobenius norm of $W_0$;
         direction (rule, norm): those of the first direction D, the update at learning rate 1;
         ratio, second (reading): $\lambda_1/\lambda_2$ and $\lambda_2/\lambda_3$ after GD with $\eta = h/15$;
-        threshold: $\eta$ at which $\lambda_1/\lambda_2 = 1.05$ for the code's GD, to 1 %; it is twice that in the text.
-
-    Raises:
-        ValueError: if the threshold is not between h/500 and h/5.
+        threshold: $\eta$ at which $\lambda_1/\lambda_2 = 1.05$ for the code's GD, to 1 %, or NaN unless `bisected`; it
+            is twice that in the text.
     """
     size = sizes(n)
     h, drawn = size["h"], draw(seed, scaling="mean-field", **size)
@@ -164,45 +157,52 @@ def unrest(curve: xr.DataArray) -> xr.DataArray:
     return abs(jumps).sum("step") - abs(jumps.sum("step"))
 
 
-SEEDS = [0, 1, 2]
+SEEDS, FURTHER = [0, 1, 2], [3, 4, 5, 6]
 ADAM = ["Adam code", "Adam text"]
 GD = ["GD code", "GD text"]
-TWINS = {"scaling": ["ntk", "mean-field"], "rate": [0.0016, 0.1, 1.0, 10.0]}
 STEADY = {"rate": [0.0016, 0.1, 1.0]}  # at ten rounding is seen after ten steps
-NTK_UNITS, SAME = {"in_ntk_units": True, "records": (0, 1, 10)}, "The same Adam runs in both scalings"
-VERY_HEAVY = {"n": 4000, "d": 500, "h": 3000, "normalise": True}
+FIELD, VERY_HEAVY = {"scaling": "mean-field"}, {"n": 4000, "d": 500, "h": 3000, "normalise": True}
+LARGE, SIZES, DECAYS = [0.1, 1.0, 100.0, 2000.0], [1000, 2000, 3000, 4000], [0.2, 0.4, 0.6, 0.8]
+
+
+def _spectra(about: str, seeds: Sequence[int] = SEEDS, axes: Mapping[str, Sequence] | None = None, **fixed) -> Recipe:
+    """Runs of :func:`spectra` over some axes and seeds."""
+    return Recipe(spectra, {**(axes or {}), "seed": seeds}, fixed, about)
+
+
+def _scalings(rule: str, seeds: Sequence[int]) -> Recipe:
+    axes = {"rule": [rule], "scaling": ["ntk", "mean-field"], "rate": [0.0016, 0.1, 1.0, 10.0], "seed": seeds}
+    fixed = {"in_ntk_units": True, "records": (0, 1, 10)}
+    return Recipe(spectra, axes, fixed, "The same Adam runs in both scalings", steady=STEADY)
+
+
+def _long(about: str, rule: str, rates: Sequence[float], seeds: Sequence[int]) -> Recipe:
+    return _spectra(about, seeds, {"rate": rates, "normalise": [False, True]}, rule=rule, records=(0, 64))
+
+
 RECORDS: dict[str, Recipe] = {
-    "mean_field": Recipe(
-        spectra,
-        {"rule": ADAM, "rate": [0.00005, 0.005, 0.04, 0.5], "seed": SEEDS},
-        {"scaling": "mean-field", "records": (0, 1, 10)},
+    "mean_field": _spectra(
         "Figures 11 and 13: Adam in mean-field scaling",
+        axes={"rule": ADAM, "rate": [0.00005, 0.005, 0.04, 0.5]},
+        records=(0, 1, 10),
+        **FIELD,
     ),
-    "mean_field_gd": Recipe(
-        spectra,
-        {"rule": GD, "rate": [0.1, 1.0, 100.0, 2000.0], "seed": SEEDS},
-        {"scaling": "mean-field", "records": (0, 1)},
-        "Figure 10: one step of GD in mean-field scaling",
+    "mean_field_gd": _spectra(
+        "Figure 10: one step of GD in mean-field scaling", axes={"rule": GD, "rate": LARGE}, records=(0, 1), **FIELD
     ),
-    "two_scalings": Recipe(spectra, {"rule": ["Adam code"], **TWINS, "seed": SEEDS}, NTK_UNITS, SAME, steady=STEADY),
-    "two_scalings_text": Recipe(spectra, {"rule": ["Adam text"], **TWINS, "seed": [0]}, NTK_UNITS, SAME, steady=STEADY),
+    "two_scalings": _scalings("Adam code", SEEDS),
+    "two_scalings_text": _scalings("Adam text", [0]),
     "mean_field_sizes": Recipe(
         first_step_of_gd,
-        {"n": [1000, 2000, 3000, 4000], "seed": SEEDS},
+        {"n": SIZES, "seed": SEEDS},
         {},
         "Corollary D.1: norms of the first update and threshold of GD at growing sizes",
     ),
-    "mean_field_gd_more": Recipe(
-        spectra,
-        {"rule": ["GD code"], "rate": [0.1, 1.0, 100.0, 2000.0], "seed": [3, 4, 5, 6]},
-        {"scaling": "mean-field", "records": (0, 1)},
-        "Figure 10: further draws",
+    "mean_field_gd_more": _spectra(
+        "Figure 10: further draws", FURTHER, {"rule": ["GD code"], "rate": LARGE}, records=(0, 1), **FIELD
     ),
     "mean_field_sizes_more": Recipe(
-        first_step_of_gd,
-        {"n": [1000, 2000, 3000, 4000], "seed": [3, 4, 5, 6]},
-        {},
-        "Corollary D.1: further draws",
+        first_step_of_gd, {"n": SIZES, "seed": FURTHER}, {}, "Corollary D.1: further draws"
     ),
     "mean_field_readouts": Recipe(
         readouts,
@@ -210,39 +210,20 @@ RECORDS: dict[str, Recipe] = {
         {"rates": {"GD": 100.0, "Adam": 0.04}},
         "Appendix D: one step against the untrained features and linear predictors",
     ),
-    "very_heavy_gd": Recipe(
-        spectra,
-        {"rule": GD, "seed": SEEDS},
-        {"rate": 5000.0, **VERY_HEAVY},
-        "Figure 7: GD with normalised weights",
+    "very_heavy_gd": _spectra("Figure 7: GD with normalised weights", axes={"rule": GD}, rate=5000.0, **VERY_HEAVY),
+    "very_heavy_adam": _spectra("Figure 7: Adam with normalised weights", axes={"rule": ADAM}, rate=3.0, **VERY_HEAVY),
+    "decay_normalised": _spectra(
+        "Figure 31: schedules with normalised weights", axes={"rule": ADAM, "decay": [1.0, *DECAYS]}, normalise=True
     ),
-    "very_heavy_adam": Recipe(
-        spectra,
-        {"rule": ADAM, "seed": SEEDS},
-        {"rate": 3.0, **VERY_HEAVY},
-        "Figure 7: Adam with normalised weights",
-    ),
-    "decay_normalised": Recipe(
-        spectra,
-        {"rule": ADAM, "decay": [1.0, 0.2, 0.4, 0.6, 0.8], "seed": SEEDS},
-        {"normalise": True},
-        "Figure 31: schedules with normalised weights",
-    ),
-    "decay_plain": Recipe(
-        spectra,
-        {"rule": ADAM, "decay": [1.0, 0.4], "seed": SEEDS},
-        {"normalise": False},
-        "Two schedules without normalisation",
+    "decay_plain": _spectra(
+        "Two schedules without normalisation", axes={"rule": ADAM, "decay": [1.0, 0.4]}, normalise=False
     ),
     "decay_curves": Recipe(
-        curves,
-        {"decay": [0.2, 0.4, 0.6, 0.8], "seed": [0, 1]},
-        {"n": 8000},
-        "Figure 28 (d): losses after every step by schedule",
+        curves, {"decay": DECAYS, "seed": [0, 1]}, {"n": 8000}, "Figure 28 (d): losses after every step by schedule"
     ),
     "decay_curves_more": Recipe(
         curves,
-        {"decay": [0.2, 0.4, 0.6, 0.8], "seed": [2, 3, 4]},
+        {"decay": DECAYS, "seed": [2, 3, 4]},
         {"n": 8000},
         "Figure 28 (d): losses after every step by schedule, further draws",
     ),
@@ -259,34 +240,20 @@ RECORDS: dict[str, Recipe] = {
         {"n": 8000, "normalise": True},
         "Figure 30: ten steps of GD with weight normalisation",
     ),
-    "very_heavy_gd_more": Recipe(
-        spectra,
-        {"seed": list(range(3, 10))},
-        {"rule": "GD code", "rate": 5000.0, **VERY_HEAVY},
+    "very_heavy_gd_more": _spectra(
         "Figure 7: GD with normalised weights, further draws",
+        list(range(3, 10)),
+        rule="GD code",
+        rate=5000.0,
+        **VERY_HEAVY,
     ),
-    "decay_slow_more": Recipe(
-        spectra,
-        {"decay": [0.8], "seed": list(range(3, 10))},
-        {"normalise": True},
+    "decay_slow_more": _spectra(
         "Figure 31: the slowest schedule with normalised weights, further draws",
+        list(range(3, 10)),
+        {"decay": [0.8]},
+        normalise=True,
     ),
-    "long_gd": Recipe(
-        spectra,
-        {"rate": [0.1, 2000.0], "normalise": [False, True], "seed": [0, 1]},
-        {"rule": "GD code", "records": (0, 64)},
-        "Figure 29: 64 steps of GD with and without normalisation",
-    ),
-    "long_adam": Recipe(
-        spectra,
-        {"rate": [0.1, 1.0], "normalise": [False, True], "seed": [0, 1]},
-        {"rule": "Adam code", "records": (0, 64)},
-        "Figure 29: 64 steps of Adam with and without normalisation",
-    ),
-    "long_adam_text": Recipe(
-        spectra,
-        {"rate": [0.1, 1.0], "normalise": [False, True], "seed": [0]},
-        {"rule": "Adam text", "records": (0, 64)},
-        "Figure 29 without bias correction",
-    ),
+    "long_gd": _long("Figure 29: 64 steps of GD with and without normalisation", "GD code", [0.1, 2000.0], [0, 1]),
+    "long_adam": _long("Figure 29: 64 steps of Adam with and without normalisation", "Adam code", [0.1, 1.0], [0, 1]),
+    "long_adam_text": _long("Figure 29 without bias correction", "Adam text", [0.1, 1.0], [0]),
 }

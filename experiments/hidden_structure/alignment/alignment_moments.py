@@ -1,8 +1,6 @@
-r"""Alignment at the document's moments, on all of its points; how far a run can be repeated; a target without signal.
+"""Units and kernels at the document's moments, on all points; how far a run can be repeated; labels without signal.
 
-Three cells on the networks of :mod:`experiments.hidden_structure.polynomials` that stop as the author's program does:
-the tangent kernel of a network at chosen epochs, with its machine on all training points; a run from weights
-that are changed in the last place; and degree 5 whose sign tells nothing of v.
+The networks are those of :mod:`experiments.hidden_structure.polynomials` and stop as the author's program does.
 Source: Balakrishnan, "An empirical analysis of feature learning in ReLU networks", Section 5.2 and Appendix B.
 """
 
@@ -15,14 +13,7 @@ import xarray as xr
 from scipy.optimize import brentq
 
 from experiments.hidden_structure import hidden_index, polynomials, selection
-from experiments.hidden_structure.alignment.kernel_paths import (
-    END,
-    FOLDS,
-    PENALTIES,
-    correlation,
-    machine,
-    unit_norm,
-)
+from experiments.hidden_structure.alignment.kernel_paths import END, FOLDS, PENALTIES, correlation, machine, unit_norm
 from experiments.hidden_structure.hidden_direction import cosines
 from experiments.hidden_structure.polynomial_measures import directions, fits
 from experiments.hidden_structure.polynomials import BATCH, EPOCHS, PATIENCE, Problem, chosen, initial, problem
@@ -50,22 +41,20 @@ def moments(
     whole: bool = True,
     size: int = hidden_index.SIZE,
 ) -> xr.Dataset:
-    r"""A network in the author's configuration and stopping, and machines on its tangent kernel on the way.
+    """A network in the author's configuration and stopping, and machines on its tangent kernel on the way.
 
     Args:
         at: ascending epochs of the machines; the end of the run, :data:`END`, is added.
-        points: number of training points of a machine, the first ones; the first `chosen_on` of them choose its C by
-            four-fold cross-validation.
-        shown: training points whose predictions are kept, the first ones, beside all test points.
+        points, chosen_on, shown: the first training points, of which a machine is fitted; C is chosen by four-fold
+            cross-validation; predictions are kept, beside those of all test points.
         whole: if not, training ends with the last of `at`, and only the shares of units are returned.
 
     Returns:
-        With dimension moment: `aligned`, `near`, `mean_cosine`, `largest_cosine` of the hidden units; `ntk_*` of
-        :func:`experiments.hidden_structure.alignment.kernel_paths.machine`; `r`, correlation over test points of its
-        predictions with those of the final network; `network_r2` (range) of the network of that moment on the test
-        points and its absolute loss `validation` on the validation points; `cosine` (unit); `prediction` (point) of the
-        machine.  `final` (point): of the final network, and `v`, `y`, `is_test` of these points; `constant`: validation
-        loss of the median of the training labels; `final_r2` (range) on the test points; `epochs`.
+        With dimension moment: :func:`directions` of the hidden units; `ntk_*` of :func:`.kernel_paths.machine`; `r`,
+        correlation over test points of its predictions with those of the final network; `network_r2` (range) of the
+        network of that moment on the test points, and its absolute loss `validation`; `cosine` (unit); `prediction`
+        (point) of the machine.  `final` (point): of the final network, and `v`, `y`, `is_test` of these points;
+        `constant`: validation loss of the median of the training labels; `final_r2` (range) of the test; `epochs`.
 
     Cost: beside the training, 20 to 40 s for each machine on 8,000 points.
     """
@@ -109,10 +98,9 @@ def moments(
 
 @releases_gil
 def perturbed(run: int, degree: int, copy: int, *, size: int = hidden_index.SIZE, **schedule) -> xr.Dataset:
-    """The author's network with every initial weight moved by one unit in the last place; copy 0 as it is.
+    """The author's network with every initial weight moved to a neighbour in single precision; copy 0 as it is.
 
-    A copy moves each weight to the next number of single precision above or below, by a stream of its own.  `schedule`
-    and the result are of :func:`experiments.hidden_structure.polynomials.trained`.
+    `schedule` and the result are of `polynomials.trained`.
     """
     setting, task = chosen("independent", degree, None, None, None), problem("independent", degree, run, size=size)
     start = initial("independent", task.x.shape[1], setting.width, run)

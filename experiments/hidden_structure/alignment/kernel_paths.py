@@ -1,7 +1,6 @@
-r"""Kernel machines along training: the tangent kernel of the network of an epoch, and what it predicts.
+"""Kernel machines along training: the tangent kernel of the network of an epoch, and what it predicts.
 
-At chosen epochs a machine with the absolute error is fitted on the tangent kernel of the network as it is then, and its
-predictions are compared with the polynomial and with what the *final* network will predict.  The networks are those of
+Predictions are compared with the polynomial and with what the *final* network will predict.  The networks are those of
 :mod:`experiments.hidden_structure.polynomials`, step by step.
 Source: Balakrishnan, "An empirical analysis of feature learning in ReLU networks", Section 5.2.3 and Appendix B.
 """
@@ -59,27 +58,22 @@ def kernel_path(
     whole: bool = True,
     size: int = hidden_index.SIZE,
 ) -> xr.Dataset:
-    r"""Train one network in the author's configuration, and fit a kernel machine on its tangent kernel on the way.
+    """Train one network in the author's configuration, and fit a kernel machine on its tangent kernel on the way.
 
     Args:
         at: epochs of the machines; the end of the run, :data:`END`, is always added.
         pictured: those moments of which predictions and cosines are kept.
-        points: number of training points of a machine, the first ones.
-        chosen_on: how many of them, again the first ones, choose C by cross-validation.
+        points, chosen_on: the first training points, of which a machine is fitted and C is chosen by cross-validation.
         early: epochs of which the path of the cosines is kept.
         whole: if not, training ends with the last of `at`, and only what needs no more is returned.
 
     Returns:
-        :func:`alignment_path`; with dimension moment (`at` and :data:`END`) what :func:`machine` finds of the machine
-        as `ntk_*`, `r`, the correlation over the test points of its predictions with those of the final network, and
-        `network_r`, `network_r2` and `network_spread` (range), the same for the network of that moment;
-        `linear_r`, `linear_r2` (range): the same for least squares on x;
+        :func:`alignment_path`; with dimension moment the `ntk_*` of :func:`machine`; `r`, the correlation over the test
+        points of its predictions with those of the final network, and `network_r`, `network_r2` and `network_spread`
+        (range), the same for the network of that moment; `linear_r`, `linear_r2` (range): for least squares on x;
         `final_*` (part, range): :func:`fits` of the final network; `final_deviation`, of its test predictions;
         `epochs`; for pictures `v`, `y`, `final` (point) and `prediction` (picture, point) of the test points, and
         `cosine` (picture, unit).
-
-    Raises:
-        ValueError: for a moment that is no epoch, or more points than there are.
 
     Cost: beside the training, ten to twenty seconds for each machine at 2,500 points with its choice of C.
     """
@@ -134,11 +128,9 @@ def unit_norm(network: Stack) -> float:
 def alignment_path(fit: ensemble.Fit, early: int) -> xr.Dataset:
     r"""How the cosines of the hidden units move, from what was :class:`Seen` after epochs 0, 1, ...
 
-    Returns:
-        With dimension epoch = 0, ..., `early`, NaN after the end: `path_*` of :func:`directions`; `path_norm`, median
-        norm of the units over that of the start; `path_change`, mean over units of
-        $\bigl| |\cos|(t) - |\cos|(t - 1) \bigr|$; `path_training` and `path_validation`, the absolute losses.
-        `later_change`: mean of that change from epoch 2 to the very end, NaN without.
+    With dimension epoch = 0, ..., `early`, NaN after the end: `path_*` of :func:`directions`; `path_norm`, median norm
+    of the units over that of the start; `path_change`, mean over units of $\bigl| |\cos|(t) - |\cos|(t - 1) \bigr|$;
+    the absolute losses.  `later_change`: mean of that change from epoch 2 to the very end, NaN without.
     """
     seen = fit.values[0]
     change = [_mean_of_known(np.abs(after.cosine - before.cosine)) for before, after in itertools.pairwise(seen)]
@@ -165,15 +157,13 @@ def machine(
     *,
     kept: int = 0,
 ) -> tuple[xr.Dataset, np.ndarray]:
-    r"""The kernel machine of a network with absolute error and free intercept, and its test predictions (n_test,).
+    """The kernel machine of a network with absolute error and free intercept, and its predictions.
 
-    C is the one of the smallest mean square over the `splits` of the first points.  On request the predictions at the
-    first `kept` points of the fit follow those of the test.
+    C is the one of the smallest mean square over the `splits` of the first points.  Predictions are those of the test
+    points, then those of the first `kept` points of the fit.
 
-    Returns:
-        `ntk_*` (part, range): :func:`fits` on the points of the fit and of the test; `ntk_deviation`: the deviation
-        of the test predictions; `ntk_C`; `ntk_cv`: the mean square by which it was chosen; `ntk_gap`: relative duality
-        gap of the last fit.
+    Returns `ntk_*` (part, range): :func:`fits`; `ntk_deviation` of the test predictions; `ntk_C`; `ntk_cv`: the mean
+    square by which it was chosen; `ntk_gap`: relative duality gap of the last fit.
     """
     x, y, test = task.x, task.y, task.rows["test"]
     kernel = layered.ntk(*network.network(0), x[fitted])
@@ -197,9 +187,9 @@ def machine(
 def absolute(kernel: np.ndarray, y: np.ndarray, C: float) -> machines.Machine:
     """SVR with epsilon = 0, to a relative duality gap of :data:`GAP`.
 
-    libsvm has :data:`STEPS` steps for each point.  Where they leave a larger gap, which is the rule for large C on the
-    kernel of a trained network, an interior point solves the problem, with an intercept that is nearly free: the
-    penalised one of a kernel that is raised by :data:`FREE` times its mean diagonal.
+    Where the :data:`STEPS` of libsvm for each point leave a larger gap, the rule for large C on the kernel of a trained
+    network, an interior point solves the problem, with an intercept that is nearly free: the penalised one of a kernel
+    that is raised by :data:`FREE` times its mean diagonal.
     """
     machine = machines.epsilon_insensitive(kernel, y, C, tolerance=TOLERANCE * float(y.std()), max_iter=STEPS * len(y))
     if machine.convergence.gap <= GAP:
@@ -282,7 +272,7 @@ def _check(at: Sequence[int], pictured: Sequence[int], points: int, chosen_on: i
     checks.integers(2 * FOLDS, points, chosen_on=chosen_on)
 
 
-def _recipe(case: str, degree: int, runs: Sequence[int], about: str, **fixed: object) -> Recipe:
+def recipe(case: str, degree: int, runs: Sequence[int], about: str, **fixed: object) -> Recipe:
     return Recipe(
         kernel_path,
         {"run": list(runs)},
@@ -294,17 +284,17 @@ def _recipe(case: str, degree: int, runs: Sequence[int], about: str, **fixed: ob
 
 
 RECORDS: dict[str, Recipe] = {
-    "kernels_7": _recipe(
+    "kernels_7": recipe(
         "independent", 7, range(5), "Figures 10 to 12: a kernel machine after each epoch", pictured=(0, 2, END)
     ),
-    "kernels_11": _recipe(
+    "kernels_11": recipe(
         "correlated", 11, range(5), "Figures 14 to 16: a kernel machine after each epoch", pictured=(0, 16, END)
     ),
-    "kernels_11_ends": _recipe("correlated", 11, range(5, 10), "Five further runs, without machines between", at=(0,)),
-    "kernels_12": _recipe(
+    "kernels_11_ends": recipe("correlated", 11, range(5, 10), "Five further runs, without machines between", at=(0,)),
+    "kernels_12": recipe(
         "correlated", 12, range(10), "Figures 17 to 19: kernel machines", at=(0, 1), pictured=(0, 1, END)
     ),
-    "kernels_7_correlated": _recipe(
+    "kernels_7_correlated": recipe(
         "correlated", 7, range(5), "The degree of Figures 10 to 12 with correlation", at=tuple(range(13))
     ),
 }

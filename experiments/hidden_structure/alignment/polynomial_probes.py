@@ -1,8 +1,7 @@
 r"""Why networks align with a hidden direction or fail to: changed targets, other directions, other configurations.
 
-Three changes of a problem: all roots are shifted, which gives an even polynomial a linear signal; the linear part of an
-odd one is removed; or the hidden direction is a random or a coordinate vector in the place of $\mathbf 1/\sqrt p$,
-because AdaDelta rescales every coordinate by itself.  And configurations that the author's model selection passed over.
+Shifted roots give an even polynomial a linear signal; an odd one loses its linear part; and the hidden direction is a
+random or a coordinate vector in the place of $\mathbf 1/\sqrt p$, because AdaDelta rescales every coordinate by itself.
 Source: Balakrishnan, "An empirical analysis of feature learning in ReLU networks", Sections 5.2.1 and 5.2.2.
 """
 
@@ -13,7 +12,7 @@ import xarray as xr
 
 from experiments.hidden_structure import hidden_index, polynomials
 from experiments.hidden_structure.alignment import kernel_paths
-from experiments.hidden_structure.polynomials import COMMON, RULE, RUNS, Problem, network, problem
+from experiments.hidden_structure.polynomials import COMMON, RULE, RUNS, Problem, of_networks, problem
 from shallow import checks
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.stats import stream
@@ -23,13 +22,7 @@ DIRECTIONS = ("ones", "random", "coordinate")
 
 @releases_gil
 def retargeted(
-    run: int,
-    degree: int,
-    *,
-    shift: float = 0.0,
-    linear: bool = True,
-    size: int = hidden_index.SIZE,
-    **schedule,
+    run: int, degree: int, *, shift: float = 0.0, linear: bool = True, size: int = hidden_index.SIZE, **schedule
 ) -> xr.Dataset:
     """The author's network on the labels of :func:`relabelled`; `schedule` and result as of `polynomials.trained`."""
     task = problem("independent", degree, run, size=size)
@@ -51,9 +44,9 @@ def relabelled(v: np.ndarray, degree: int, *, shift: float = 0.0, linear: bool =
 
 @releases_gil
 def turned(run: int, degree: int, direction: str, *, size: int = hidden_index.SIZE, **schedule) -> xr.Dataset:
-    """The author's network with another hidden direction, "ones", "random" or "coordinate", on inputs of equal law.
+    """The author's network with another hidden direction, one of :data:`DIRECTIONS`, on inputs of equal law.
 
-    The inputs of the three differ in their scale alone; v has one distribution.  Raises ValueError for another name.
+    The inputs of the three differ in their scale alone; v has one distribution.
     """
     checks.one_of(DIRECTIONS, direction=direction)
     u = {
@@ -76,8 +69,7 @@ def sampled(
 ) -> xr.Dataset:
     """The network of 512 units and a decay of 0.0001 on the first `points` training points of one draw of `size`.
 
-    The scale of the inputs, and validation and test points, are equal for all numbers of points, and so are the steps.
-    Cost: 12 seconds.
+    The scale of the inputs, validation and test points, and the steps are equal for all numbers of points.  Cost: 12 s.
     """
     task = problem("independent", degree, run, size=size)
     checks.integers(polynomials.BATCH, len(task.rows["train"]), points=points)
@@ -90,8 +82,7 @@ def sampled(
 def at_one_scale(run: int, degree: int, points: int, *, steps: int = 80_000, **schedule) -> xr.Dataset:
     """As :func:`sampled`, but the inputs of all runs have the scale of the author's data, not one of their own.
 
-    The spread of v, beside roots that stay where they are, is then the same in all runs, 0.473; about one point of
-    40,000 has |v| > 2.  Cost: 12 seconds.
+    The spread of v, beside roots that stay where they are, is then 0.473 in all runs; one point of 40,000 has |v| > 2.
     """
     task = problem("independent", degree, run, size=4 * hidden_index.SIZE)
     drawn = hidden_index.draw("independent", run, size=4 * hidden_index.SIZE)
@@ -136,40 +127,30 @@ RECORDS: dict[str, Recipe] = {
         "Alignment with a random and with a coordinate vector in the place of the all-ones direction",
         **RULE,
     ),
-    "common_from_x": Recipe(
-        network,
+    "common_from_x": of_networks(
         {"degree": [6, 7, 8, 9, 10], "run": FIVE},
         COMMON_SETTING,
         "One configuration for all degrees, 500 epochs without early stopping, from x",
-        **RULE,
     ),
-    "common_from_v": Recipe(
-        network,
+    "common_from_v": of_networks(
         {"degree": list(range(9, 21)), "run": FIVE},
         {"case": "given", **COMMON_SETTING},
         "One configuration for all degrees, 500 epochs without early stopping, given v",
-        **RULE,
     ),
-    "degree_8": Recipe(
-        network,
+    "degree_8": of_networks(
         {"width": [256, 512, 1024], "decay": DECAYS, "run": FIVE},
         {"degree": 8, "rate": 1},
         "Degree 8 with configurations that the selection passed over",
-        **RULE,
     ),
-    "long_from_x": Recipe(
-        network,
+    "long_from_x": of_networks(
         {"degree": [9, 10, 11], "run": FIVE},
         COMMON_SETTING | {"epochs": 1000},
         "Degree 9 and beyond for 1000 epochs without early stopping, from x",
-        **RULE,
     ),
-    "beyond_8": Recipe(
-        network,
+    "beyond_8": of_networks(
         {"degree": [9, 10, 11], "run": RUNS},
         COMMON_SETTING | {"decay": 1e-4},
         "Degrees 9 to 11 with the weight decay that lets degree 8 be learnt, 500 epochs without early stopping, from x",
-        **RULE,
     ),
     "more_points": Recipe(
         sampled,
@@ -185,33 +166,27 @@ RECORDS: dict[str, Recipe] = {
         "Degrees 9 and 10 from x, by the number of training points, inputs of the scale of the author's data",
         **RULE,
     ),
-    "correlated_small_decay": Recipe(
-        network,
+    "correlated_small_decay": of_networks(
         {"degree": [12, 13], "width": [256, 512, 1024], "decay": DECAYS, "run": FIVE},
         {"case": "correlated", "rate": 1},
         "Correlated inputs beyond degree 11 with small weight decay",
-        **RULE,
     ),
-    "long_correlated": Recipe(
-        network,
+    "long_correlated": of_networks(
         {"degree": [12, 13, 14, 15], "run": FIVE},
         {"case": "correlated", **COMMON_SETTING},
         "Correlated inputs beyond degree 11 for 500 epochs without early stopping",
-        **RULE,
     ),
-    "kernels_12_more": Recipe(
-        kernel_paths.kernel_path,
-        {"run": list(range(10, 40))},
-        {"degree": 12, "case": "correlated", "at": (0, 1), "pictured": (kernel_paths.END,)},
+    "kernels_12_more": kernel_paths.recipe(
+        "correlated",
+        12,
+        range(10, 40),
         "Figures 17 to 19: thirty further runs of the network and its kernel machines",
-        replicates="run",
-        shortened={"at": (0,), "pictured": (kernel_paths.END,), "whole": False},
+        at=(0, 1),
+        pictured=(kernel_paths.END,),
     ),
-    "from_v_at_unit_rate": Recipe(
-        network,
+    "from_v_at_unit_rate": of_networks(
         {"degree": [19, 20, 22, 25], "width": [128, 1024], "decay": [0, 1e-4], "run": FIVE},
         {"case": "given", "rate": 1},
         "Given v, degrees 19 and up at learning rate 1",
-        **RULE,
     ),
 }

@@ -1,9 +1,9 @@
-r"""What the document says of others' work, measured: tangent kernels at large width, silent alignment, parities.
+"""What the document says of others' work, measured: tangent kernels at large width and on two classes of images.
 
-All networks have one hidden layer of ReLU.  Images are of two classes, told apart by labels -1 and 1; scikit-learn's
-digits need no download, the other data sets are found as :mod:`shallow.data.images` says.
-Source: Balakrishnan, "An empirical analysis of feature learning in ReLU networks", Section 2, on Jacot et al. (2018),
-Atanasov et al. (2021), Daniely and Malach (2020) and Shi et al. (2022).
+All networks have one hidden layer of ReLU.  scikit-learn's digits need no download, the other data sets are found as
+:mod:`shallow.data.images` says.
+Source: Balakrishnan, "An empirical analysis of feature learning in ReLU networks", Section 2, on Jacot et al. (2018)
+and Atanasov et al. (2021).
 """
 
 from __future__ import annotations
@@ -40,14 +40,8 @@ def kernel_change(seed: int, width: int, *, inputs: int = 10, n: int = 200, step
     $f(x) = m^{-1/2}\,a^\top \mathrm{ReLU}(W x/\sqrt d)$ with all weights from N(0, 1), inputs from N(0, I), target
     $x_1$; full-batch gradient descent on $\frac12 |f - y|^2$ with step $0.5/\lambda_{\max}(K_0)$.
 
-    Returns:
-        `change`, $\|K_t - K_0\|_F / \|K_0\|_F$ at the first step with at most half the initial loss; `step`, that step;
-        `weights`, $\|W_t - W_0\|_F / \|W_0\|_F$; `initial_loss`.
-
-    Raises:
-        ValueError: when the loss has not halved after `steps`.
-
-    Cost: O(n m d) per step, of which it takes some tens.
+    Returns `change`, $\|K_t - K_0\|_F / \|K_0\|_F$ at the first step with at most half the initial loss; `step`, that
+    step; `weights`, $\|W_t - W_0\|_F / \|W_0\|_F$; `initial_loss`.
     """
     checks.integers(1, width=width, inputs=inputs, n=n)
     x = stream("hidden structure", "kernel change", "inputs", seed).standard_normal((n, inputs))
@@ -84,11 +78,9 @@ class Part(NamedTuple):
 
 
 def two_classes(data: str, seed: int, counts: Sequence[int]) -> tuple[list[Part], int]:
-    """Disjoint parts of the training images with labels 0 and 1, and 48 bits of a hash of them.
+    """Disjoint parts of the training images with labels 0 and 1, so many of each, and 48 bits of a hash of them.
 
-    Args:
-        data: a name of :func:`shallow.data.images.load`.
-        counts: number of images of each part; the first one sets mean and deviation of the pixels.
+    The first part sets mean and deviation of the pixels.
     """
     found = data_sets.load(data)
     chosen = np.flatnonzero(found.y_train < 2)
@@ -122,11 +114,7 @@ def image_alignment(
     r"""Alignment of the tangent kernel with the labels of two classes of images along full-batch gradient descent.
 
     Images are projected on their principal components and scaled to mean norm 1; the loss is the mean square, and the
-    initialisation PyTorch's default times `scale`.
-
-    Args:
-        images: number of training images for each data set.
-        until: share of the initial loss at which training ends, or else after `steps`.
+    initialisation PyTorch's default times `scale`.  Training ends at the share `until` of the initial loss.
 
     Returns:
         With dimension step, NaN after the end: `loss` over the initial one; `alignment`, centred alignment with
@@ -187,20 +175,16 @@ def image_kernels(
     until: float = 0.01,
     epochs: int = 300,
 ) -> xr.Dataset:
-    r"""A network trained on two classes of images with the mean square, and what its tangent kernels predict.
+    """A network trained on two classes of images with the mean square, and what its tangent kernels predict.
 
     Adam on batches of 32 until the training loss is `until`.  Kernel ridge regression of the labels with the initial
-    and with the final kernel; the penalty is the one of the smallest mean square on held-out images.
-
-    Args:
-        images: number of images for training, held out and for testing, for each data set.
+    and with the final kernel; the penalty is the one of the smallest mean square on held-out images.  `images` are the
+    numbers for training, held out and for testing.
 
     Returns:
         With dimension kernel ("initial", "final"): `r`, correlation of the machine's and the network's values on the
         test images; `mse` and `accuracy` of the machine there; `penalty` over the mean of the kernel's diagonal.
         `network_mse`, `network_accuracy`; `loss`, final training loss; `epochs`; `checksum`.
-
-    Cost: seconds for images of 784 pixels, a minute for 3,072.
     """
     checks.one_of(images, data=data)
     (train, held, test), checksum = two_classes(data, seed, images[data])

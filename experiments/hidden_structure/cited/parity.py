@@ -34,10 +34,7 @@ class Part(NamedTuple):
 
 
 def draw(rng: np.random.Generator, count: int, inputs: int, relevant: int) -> Part:
-    """`count` points, each of either half with probability 1/2; the first `relevant` coordinates count.
-
-    Raises ValueError unless 1 <= relevant <= inputs and relevant is odd: else the biased half has one label.
-    """
+    """Points, each of either half with probability 1/2; the first `relevant` coordinates count, an odd number."""
     if not 1 <= relevant <= inputs or relevant % 2 == 0:
         raise ValueError(f"relevant must be odd and at most inputs = {inputs}, got {relevant}")
     x = rng.choice([-1.0, 1.0], (count, inputs))
@@ -61,11 +58,9 @@ def sparse_parity(
     held_out: int = 1000,
     whole: bool = True,
 ) -> xr.Dataset:
-    r"""A network of one hidden layer, AdaDelta with rate 1 and cross-entropy, against two kernel machines.
+    """A network of one hidden layer, AdaDelta with rate 1 and cross-entropy, against two kernel machines.
 
     Args:
-        train, test: numbers of points for the network and for all tests.
-        decay: weight decay of the network.
         points, held_out: numbers of points for the support vector machines, with hinge loss, and for the choice of C
             and gamma by their accuracy.
         whole: if not, only the network's `path` and `share` are returned.
@@ -73,9 +68,7 @@ def sparse_parity(
     Returns:
         `accuracy` (learner, half): network, rbf, ntk (tangent kernel of the initial network); uniform, biased;
         `path` (epoch): the network's on the uniform half; `share` (epoch): mean share of $|w_j|^2$ on the relevant
-        coordinates, k/n by chance; `held`, (learner) accuracy by which the machines were chosen, NaN for the network.
-
-    Cost: 2 s for the network; a second or several for each of 16 machines at 5,000 points.
+        coordinates, k/n by chance; `held` (learner), accuracy by which the machines were chosen.
     """
     rng = stream("hidden structure", "parity", inputs, relevant, seed)
     parts = [draw(rng, count, inputs, relevant) for count in (train, test, held_out)]

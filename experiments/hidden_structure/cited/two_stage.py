@@ -8,10 +8,9 @@ Inputs are N(0, I), labels of unit variance with noise of random sign, the loss 
 4. Biases are drawn anew from N(0, 1); with the first layer fixed, the output layer is fitted by ridge regression.
 
 Step 3 leaves $w_j \propto \pm\,\mathbb E[\mathbf 1\{w_j \cdot x > 0\}\,y\,x]$, and after step 2 its signal is that of
-the second Hermite coefficient, which an odd target does not have.  All kernel machines here are kernel ridge
-regressions, with the penalty that is best on the validation points.  Mean squares are in units of the variance of y.
-Source: Damian, Lee and Soltanolkotabi, "Neural networks can learn representations with gradient descent" (2022),
-Algorithm 1; Section 5.2.4 of the document.
+the second Hermite coefficient, which an odd target does not have.  Kernel machines are ridge regressions with the
+penalty that is best on the validation points.  Mean squares are in units of the variance of y.
+Source: their "Neural networks can learn representations with gradient descent", Algorithm 1; Section 5.2.4.
 """
 
 from __future__ import annotations
@@ -21,19 +20,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from experiments.hidden_structure import hidden_index
+from experiments.hidden_structure import hidden_index, polynomials
 from experiments.hidden_structure.hidden_direction import aligned, cosines, push
 from experiments.hidden_structure.polynomial_measures import directions
-from experiments.hidden_structure.polynomials import (
-    BATCH,
-    COMMON,
-    EPOCHS,
-    PATIENCE,
-    Problem,
-    half_antisymmetric,
-    paired,
-    problem,
-)
+from experiments.hidden_structure.polynomials import BATCH, COMMON, EPOCHS, PATIENCE, Problem, problem
 from shallow import checks, mlp
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.kernels import layered
@@ -74,7 +64,6 @@ def two_stage(
     Args:
         noise: of the labels in training and in validation, in units of their deviation; tests have clean labels.
         points: number of training points for the kernel of the final network; that of the initial one has them all.
-        machines: whether kernel machines are fitted.
 
     Returns:
         With dimension degree: `mse` (learner: network, final, initial) on the test points, over the variance of y, and
@@ -183,8 +172,7 @@ def ridge(
 ) -> np.ndarray:
     """Kernel ridge regression with a network's tangent kernel: test predictions (n_test, T) of targets (n, T).
 
-    For every target the penalty of the smallest mean square on the validation points.
-    Cost: n^3/3 operations for each penalty, whatever T is.
+    For every target the penalty of the smallest mean square on the validation points.  Cost: n^3/3 for each penalty.
     """
     kernel = layered.ntk(*network, x[fitted])
     unit = np.trace(kernel) / len(fitted)
@@ -216,20 +204,17 @@ def regular(
     whole: bool = True,
     size: int = hidden_index.SIZE,
 ) -> xr.Dataset:
-    r"""The document's own training, 512 units with rate 1 and no decay, with one ingredient of the algorithm changed.
+    """The document's own training, 512 units with rate 1 and no decay, with one ingredient of the algorithm changed.
 
     Args:
-        start: "half-antisymmetric" (the document's first layer), "paired" (f = 0) or "default".
+        start: one of :data:`STARTS`: the document's first layer, f = 0, or PyTorch's.
         noise: of the labels in training and validation, in units of their deviation; tests have clean labels.
-        train: number of training points, all by default.
-        points: how many of them the kernel machines get.
+        train, points: number of training points, all by default, and how many of them the kernel machines get.
         whole: if not, training ends with the path, and nothing else is returned.
 
     Returns:
         With dimension epoch = 0, ..., `early` `path_aligned` and `path_mean_cosine`; `alignment_epoch`, the first with
         a share of at least 0.02, NaN without; `mse` and `r2` as of :func:`two_stage`; `epochs`.
-
-    Cost: 0.03 s per epoch of 8,000 points, and 2 s for each machine.
     """
     checks.one_of(STARTS, start=start)
     task = problem("independent", degree, run, size=size)
@@ -240,7 +225,11 @@ def regular(
     y = noisy(task, run, noise)
     rng = stream("hidden structure", "ingredients", "initial weights", run)
     drawn = mlp.default([rng], (task.x.shape[1], COMMON.width, 1))
-    network = {"half-antisymmetric": half_antisymmetric, "paired": paired, "default": lambda n: n}[start](drawn)
+    network = {
+        "half-antisymmetric": polynomials.half_antisymmetric,
+        "paired": polynomials.paired,
+        "default": lambda n: n,
+    }[start](drawn)
     norm = np.median(np.linalg.norm(network.weights[0][0], axis=1))
     fit = ensemble.train(
         network,
@@ -289,12 +278,7 @@ def _scores(prediction: np.ndarray, task: Problem) -> tuple[float, float]:
 def _regular(axes: Mapping[str, Sequence[object]], about: str, **fixed: object) -> Recipe:
     """A recipe of :func:`regular` over five runs."""
     return Recipe(
-        regular,
-        {**axes, "run": list(range(5))},
-        fixed,
-        about,
-        replicates="run",
-        shortened={"early": 1, "whole": False},
+        regular, {**axes, "run": list(range(5))}, fixed, about, replicates="run", shortened={"early": 1, "whole": False}
     )
 
 

@@ -44,11 +44,9 @@ def inputs(case: str, run: int = 0, *, size: int = hidden_index.SIZE) -> xr.Data
 
 
 def parity(degree: int) -> xr.Dataset:
-    r"""Whether the polynomial of a degree is as even or odd as it should be.
+    """Whether the polynomial of a degree is as even or odd as it should be.
 
-    Returns:
-        `wrong`: largest coefficient of the other parity over the largest of all; `slope`: $p'(0)$ over the largest
-        coefficient.
+    `wrong`: largest coefficient of the other parity over the largest of all; `slope`: $p'(0)$ over the largest.
     """
     coefficients = hidden_index.polynomial(degree).coef
     size = np.abs(coefficients) / np.abs(coefficients).max()
@@ -60,9 +58,8 @@ def random_coefficients(
 ) -> xr.Dataset:
     r"""Polynomials with d + 1 coefficients from N(0, 1), on `size` values v from $N(0, \tau^2)$, $\tau$ = `deviation`.
 
-    Returns:
-        `linear` (draw): share of the variance of p(v) that the best straight line in v explains; `variance` (draw).
-        Both from the sample covariance of the powers of v.
+    Returns `linear` (draw): share of the variance of p(v) that the best straight line in v explains; `variance` (draw).
+    Both from the sample covariance of the powers of v.
     """
     checks.positive(deviation=deviation)
     rng = stream("hidden structure", "random coefficients", degree, deviation)

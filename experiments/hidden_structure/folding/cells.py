@@ -16,15 +16,10 @@ _ROWS = 32  # queries whose products with all points are held at a time
 
 
 def nearest(queries: np.ndarray, points: np.ndarray) -> np.ndarray:
-    r"""Row of the point with the smallest Euclidean distance to each query; shape (q,).
+    """Row of the point with the smallest Euclidean distance to each query; shape (q,), of (q, p) and (n, p).
 
     Matrix products estimate all distances; where their rounding leaves several candidates, distances by differences
     decide.  The result is that of the direct computation in float64; equal distances go to the lowest row.
-
-    Args:
-        queries, points: shapes (q, p) and (n, p), any number type; computed in float64.
-
-    Cost: O(q n p) in matrix products: below a second for 200 queries among 20,320 points with 128 features.
     """
     queries, points = _features("queries", queries), _features("points", points)
     checks.array(("n", queries.shape[1]), points=points)
@@ -51,10 +46,7 @@ def match_fractions(
 ) -> dict[int, float]:
     """Per class, the share of its queries whose :func:`nearest` point has their label.
 
-    Args:
-        queries, labels: features (q, p) and classes (q,).
-        points, point_labels: those of the training points, (n, p) and (n,), in random order so that ties favour no
-            class.
+    The points, features of the training set, are in random order so that ties favour no class.
     """
     checks.array((len(queries),), labels=labels)
     checks.array((len(points),), point_labels=point_labels)
@@ -66,12 +58,8 @@ def match_fractions(
 def quotient(features: np.ndarray, reflections: np.ndarray, labels: np.ndarray) -> float:
     r"""Median of $|\Phi(x) - \Phi(\rho x)|$ over points and reflections, by that of $|\Phi(x) - \Phi(x')|$ over pairs.
 
-    The pairs are of different classes and in one orthant.  0 is a perfect fold; NaN where the classes coincide.
-
-    Args:
-        features: of n points of one orthant, (n, p).
-        reflections: of the same points in k other orthants, (k, n, p).
-        labels: classes of the points, 0 or 1, shape (n,).
+    The pairs are of different classes and in one orthant, the reflections (k, n, p) those of the points (n, p) in k
+    others.  0 is a perfect fold; NaN where the classes coincide.
     """
     checks.array((len(features),), labels=labels)
     features, labels = _features("features", features), np.asarray(labels)

@@ -36,12 +36,9 @@ def output_machine(
 ) -> xr.Dataset:
     """scikit-learn's LinearSVR with absolute error on the activations after one epoch of warm-up in a mode.
 
-    Returns:
-        `errors` (C): mean square by four-fold cross-validation on all training points; `cv`, the smallest, and its `C`;
-        with that C :func:`experiments.hidden_structure.polynomial_measures.fits` (part, range) of the points of the fit
-        and of the test; `stopped`: whether the last fit used up its iterations.
-
-    Cost: 5 s at degree 6.
+    Returns `errors` (C): mean square by four-fold cross-validation on all training points; `cv`, the smallest, and its
+    `C`; with that C the `fits` (part, range) of :mod:`.polynomial_measures`; `stopped`: whether the last fit used up
+    its iterations.  Cost: 5 s at degree 6.
     """
     task, setting = problem("independent", degree, run, size=size), chosen("independent", degree, None, None, None)
     start = initial("independent", task.x.shape[1], setting.width, run)
@@ -77,12 +74,10 @@ def output_machine(
 
 
 RECORDS: dict[str, Recipe] = {
-    "warm_up_5": Recipe(
-        polynomials.network,
+    "warm_up_5": polynomials.of_networks(
         {"warmup": [0, 1, 2, 3], "run": polynomials.RUNS},
         {"degree": 5, "mode": "stop-first", **polynomials.STOPPING},
         "Degree 5: networks whose first layer is frozen after a warm-up of zero to three epochs",
-        **polynomials.RULE,
     ),
     "frozen_all_points": Recipe(
         output_machine,

@@ -50,17 +50,14 @@ def author(run: int, depth: int, *, keep: Sequence[int] = (), **options) -> xr.D
 
 
 def document(depth: int) -> tuple[int, float, float]:
-    """Width, learning rate and weight decay of the document for a number of hidden layers; ValueError for others."""
+    """Width, learning rate and weight decay of the document for a number of hidden layers."""
     checks.one_of(AUTHORS, depth=depth)
     return AUTHORS[depth]
 
 
 @releases_gil
 def network(run: int, depth: int, width: int, **options) -> xr.Dataset:
-    """:func:`study` of one run with one empty orthant, on equal data for all networks of a run; `options` as there.
-
-    Cost: 20 milliseconds per epoch of three layers of 64 units, a second for the measures.
-    """
+    """:func:`study` of one run with one empty orthant, on equal data for all networks of a run; `options` as there."""
     task = shells.draw(run)
     return study(task, int(task.empty[0]), run, depth, width, **options)
 
@@ -80,11 +77,8 @@ def study(
     """Train one network and measure it.
 
     Args:
-        task: the data.
         studied: the focus.
         start: names initialisation, order of the batches, and the points of the profiles.
-        depth, width: hidden layers and units in each.
-        epochs: at most so many.
         protocol: rate, decay and validation_batch of :func:`trained`.
         keep: whether to return the last weights as well, for whatever is to be compared on the same networks.
         final: otherwise only the untrained network and the first losses are given, for comparisons of cells.
@@ -96,9 +90,6 @@ def study(
         populated (orthant): whether an orthant has points for training; parameters: their number.
         profile (region, radius), isotonic (part): :func:`profiles` and :func:`isotonic` of the last weights.
         theta (weight): if kept, the last weights in the order of :class:`Stack`, then NaN.
-
-    Raises:
-        ValueError: for bad parameters.
     """
     checks.integers(SELECTION if final else 1, epochs=epochs)
     initial, fit = trained(task, start, depth, width, epochs=epochs, **protocol)
@@ -137,15 +128,10 @@ def trained(
     validation_batch: int | None = None,
     epochs: int = EPOCHS,
 ) -> tuple[Stack, ensemble.Fit]:
-    """The initial network, in float32, and its training by the document's protocol.
+    """The initial network, in float32, and its training by the document's protocol, Adam.
 
-    Args:
-        task, start, depth, width, epochs: as for :func:`study`.
-        rate, decay: Adam's learning rate and weight decay.
-        validation_batch: as in :func:`shallow.train.ensemble.train`; by default the validation loss that stops training
-            is the mean over the points.
-
-    Raises ValueError for bad parameters.
+    With `validation_batch` as in :func:`shallow.train.ensemble.train`; by default the validation loss that stops
+    training is the mean over the points.
     """
     initial = untrained(start, depth, width)
     fit = ensemble.train(
@@ -226,11 +212,10 @@ def _match(features: Callable[[np.ndarray], np.ndarray], points: shells.Points, 
 
 
 def fold(network: Stack, points: shells.Points) -> tuple[float, float]:
-    r"""How alike a network treats points of one orthant and their reflections into its neighbours.
+    """How alike a network treats points of one orthant and their reflections into its neighbours.
 
-    Returns:
-        q, :func:`.folding.quotient` of the last hidden layer, 0 for a perfect fold; and g, Pearson's
-        correlation of the logit at x and at its reflection over all pairs, NaN for a constant logit.
+    Returns q, the `quotient` of the last hidden layer, 0 for a perfect fold; and g, Pearson's correlation of the logit
+    at x and at its reflection over all pairs, NaN for a constant logit.
     """
     near = shells.neighbours(int(points.orthant[0]), points.x.shape[1])
     x = np.stack([points.x, *(shells.reflected(points.x, orthant) for orthant in near)])

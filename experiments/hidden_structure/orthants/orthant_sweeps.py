@@ -45,11 +45,7 @@ def by_points(run: int, depth: int, **options) -> xr.Dataset:
 
 @releases_gil
 def nudged(run: int, depth: int, nudge: int, **options) -> xr.Dataset:
-    """:func:`author` with one training point moved by the last bit of its coordinates in single precision.
-
-    Args:
-        nudge: which training point, counted from 1; 0 for none.
-    """
+    """:func:`author` with one training point, counted from 1, moved by its last bit in single precision; 0 for none."""
     task, (width, rate, decay) = shells.draw(run), document(depth)
     checks.integers(0, len(task.train), nudge=nudge)
     x = task.train.x.copy()
@@ -62,11 +58,7 @@ def nudged(run: int, depth: int, nudge: int, **options) -> xr.Dataset:
 
 @releases_gil
 def fewer_neighbours(run: int, removed: int, kind: str, **options) -> xr.Dataset:
-    """The document's three layers where the focus and `removed` further orthants are empty.
-
-    Args:
-        kind: "neighbours" of the focus, or "random" ones of all, neighbours among them.
-    """
+    """The document's three layers where the focus and further orthants are empty, "neighbours" or "random" ones."""
     first = shells.empty_orthant(run)
     pools = {"neighbours": shells.neighbours(first), "random": np.setdiff1d(np.arange(ORTHANTS), first)}
     checks.one_of(pools, kind=kind)
@@ -79,8 +71,7 @@ def fewer_neighbours(run: int, removed: int, kind: str, **options) -> xr.Dataset
 def many_empty(run: int, emptied: int, *, refilled: bool = False, **options) -> xr.Dataset:
     """The document's three layers where `emptied` orthants are empty, the focus and others at random.
 
-    Args:
-        refilled: whether the others hold more points each, so that their total stays that of one empty orthant.
+    Refilled, the others hold more points each, so that their total stays that of one empty orthant.
     """
     checks.integers(1, ORTHANTS - 1, emptied=emptied)
     first = shells.empty_orthant(run)
@@ -104,10 +95,7 @@ def sparse(run: int, depth: int, points: int, *, width: int = 64, **options) -> 
 def sparse_rbf(run: int, points: int, *, gammas: tuple[float, ...] = RBF_GAMMAS) -> xr.Dataset:
     """Support vector machines with Gaussian kernels on such data, with a quarter of the points in the other orthants.
 
-    Returns:
-        empty, others (gamma): accuracy in the focus and on the validation points of all other orthants.
-
-    Cost: 5080 points; seconds for each gamma.
+    Returns empty, others (gamma): accuracy in the focus and on the validation points of all other orthants.
     """
     task, first = _with_few(run, points, RBF_PER_CLASS), shells.empty_orthant(run)
     there, rest = task.test[task.test.orthant == first], task.validation[task.validation.orthant != first]
@@ -150,7 +138,7 @@ def each(left_out: int, run: int, **options) -> xr.Dataset:
 # Records.  A cell is verified by the untrained network and the first epoch; 635 steps magnify rounding.
 
 
-def _recipe(cell, axes: dict, fixed: dict, about: str, replicates: str = "run") -> Recipe:
+def _recipe(cell, axes: dict, about: str, *, replicates: str = "run", **fixed: object) -> Recipe:
     short = {"epochs": 1, "final": False}
     return Recipe(cell, axes, fixed, about, replicates=replicates, shortened=short)
 
@@ -160,60 +148,57 @@ RECORDS: dict[str, Recipe] = {
         _recipe(
             author,
             {"depth": list(AUTHORS), "run": TWENTY},
-            {"keep": [20, 20, 20, 20, 10]},
             "Tables 1 and 2, Figure 2: the document's networks, with their weights (of ten runs at five layers)",
+            keep=[20, 20, 20, 20, 10],
         ),
         exact=("theta",),
     ),
     "orthants_by_points": _recipe(
         by_points,
         {"depth": list(AUTHORS), "run": TWENTY},
-        {},
         "The same networks, stopped by the mean validation loss over the points",
     ),
     "orthant_nudged": _recipe(
         nudged,
         {"depth": [1, 3], "run": list(range(8)), "nudge": [1, 2, 3]},
-        {},
         "The document's networks with one training point moved by its last bit",
     ),
     **{
         f"orthant_widths_{depth}": _recipe(
             network,
             {"width": widths, "run": TWENTY if depth == 3 else TEN},
-            {"depth": depth},
             f"Other widths at {depth} hidden layer{'s' if depth > 1 else ''}",
+            depth=depth,
         )
         for depth, widths in WIDTHS.items()
     },
     "orthant_width_256": _recipe(
-        network, {"width": [256], "run": TEN}, {"depth": 3}, "Three hidden layers, wider than in the document's grid"
+        network, {"width": [256], "run": TEN}, "Three hidden layers, wider than in the document's grid", depth=3
     ),
     "orthant_slow_rate": _recipe(
         network,
         {"depth": [1, 2, 3, 4], "run": FIVE},
-        {"width": 128, "rate": 1e-4},
         "All depths with the learning rate and width of the document's deepest network",
+        width=128,
+        rate=1e-4,
     ),
     "orthant_neighbours": _recipe(
         fewer_neighbours,
         {"kind": ["neighbours", "random"], "removed": [1, 3, 7], "run": TEN},
-        {},
         "Further orthants emptied: neighbours of the empty one, or any",
     ),
     "orthant_many_empty": _recipe(
-        many_empty, {"emptied": [2, 4, 8, 16, 32, 64], "run": TEN}, {}, "Up to half of the orthants empty"
+        many_empty, {"emptied": [2, 4, 8, 16, 32, 64], "run": TEN}, "Up to half of the orthants empty"
     ),
     "orthant_many_empty_refilled": _recipe(
         many_empty,
         {"emptied": [4, 16, 64], "run": TEN},
-        {"refilled": True},
         "Up to half of the orthants empty, at constant training size",
+        refilled=True,
     ),
     "orthant_sparse": _recipe(
         sparse,
         {"depth": [1, 3, 5], "points": [1, 2, 5, 10, 20, 50], "run": FIVE},
-        {},
         "Few points in the otherwise empty orthant",
     ),
     "orthant_sparse_rbf": Recipe(
@@ -226,26 +211,23 @@ RECORDS: dict[str, Recipe] = {
     "orthant_crossed": _recipe(
         crossed,
         {"depth": [1, 3], "data": list(range(len(EMPTY))), "start": list(range(6))},
-        {},
         "Six data sets by six initialisations",
         replicates="start",
     ),
     "orthant_each": _recipe(
         each,
         {"left_out": list(range(ORTHANTS)), "run": [0]},
-        {},
         "Every choice of the empty orthant, with the points and the initialisation of one run",
     ),
     "orthant_each_eighth": _recipe(
         each,
         {"left_out": list(range(0, ORTHANTS, 8)), "run": [1, 2, 3]},
-        {},
         "Every eighth choice of the empty orthant, with the points and the initialisation of three other runs",
     ),
     "orthant_selection": _recipe(
         network,
         {"width": [32, 64, 128], "rate": [1e-4, 1e-3, 1e-2], "decay": [0.0, 1e-4, 1e-3], "run": list(range(3))},
-        {"depth": 3},
         "The document's selection after ten epochs against the end",
+        depth=3,
     ),
 }

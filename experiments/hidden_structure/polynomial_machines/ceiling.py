@@ -21,7 +21,6 @@ from numpy.polynomial import Polynomial
 from scipy import special
 
 from shallow import checks
-from shallow.display import short
 
 
 class Energies(NamedTuple):
@@ -30,20 +29,9 @@ class Energies(NamedTuple):
     energies: np.ndarray
     harmonics: np.ndarray
 
-    __repr__ = short
-
 
 def angular_energies(target: Polynomial, deviation: float, dimension: int) -> Energies:
-    r"""Energies of $q(\tau\,u \cdot x)$ by angular degree, by quadratures that are exact for polynomials.
-
-    Args:
-        target: q.
-        deviation: $\tau$, standard deviation of the hidden coordinate.
-        dimension: D, at least 2.
-
-    Raises:
-        ValueError: for a deviation or a dimension that is not allowed.
-    """
+    r"""Energies of $q(\tau\,u \cdot x)$ by angular degree, by quadratures that are exact for polynomials."""
     checks.integers(2, dimension=dimension)
     checks.positive(deviation=deviation)
     degrees, power = np.arange(target.degree() + 1), (dimension - 3) / 2
@@ -60,10 +48,7 @@ def angular_energies(target: Polynomial, deviation: float, dimension: int) -> En
 
 
 def ceiling(target: Polynomial, deviation: float, dimension: int, points: int) -> float:
-    r"""Bound on the mean over u of a machine's $R^2$, one minus its mean square error over the variance of $g_u$.
-
-    Arguments and errors as of :func:`angular_energies`.  Source: none; see the module.
-    """
+    """Bound on the mean over u of a machine's $R^2$, one minus its mean square error over the variance of $g_u$."""
     checks.integers(0, points=points)
     energies, harmonics = angular_energies(target, deviation, dimension)
     left, out_of_reach = points + 1.0, 0.0

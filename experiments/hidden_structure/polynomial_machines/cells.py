@@ -11,6 +11,7 @@ its public code.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -73,7 +74,7 @@ def compared(
     epochs: int = polynomials.EPOCHS,
     size: int = hidden_index.SIZE,
 ) -> xr.Dataset:
-    r"""The network in the author's configuration, and kernel machines on the first `points` of its training points.
+    """The network in the author's configuration, and kernel machines on the first `points` of its training points.
 
     Args:
         mode: schedule of the network; where the first layer is frozen, tangent machines have the output layer's
@@ -83,18 +84,13 @@ def compared(
         same_points: whether the network is trained on these points alone, too; else on all.
         cross_validated: whether the machines are cross-validated on all points.
         penalties: values of C; None for the one that the author's choice was for his tangent machine.
-        validation_batch: as in :func:`shallow.train.ensemble.train`; :data:`polynomials.BATCH` stops networks as the
-            author's program does, by default they stop on the mean over the points.
+        validation_batch: :data:`polynomials.BATCH` stops networks as the author's program does.
         keep: also the predictions, for pictures.
 
     Returns:
         With dimension machine: `C`, `gamma`, `tuning_error`; `cv`, cross-validated mean square; `gap`, relative duality
         gap; :func:`fuzz` on the test points; and (part, range) the `fits` on the points of the fit, `train`, and on the
-        test points.  NaN where they have no meaning.  On request `prediction` (machine, point): first of the points of
-        the fit, then of the test points, in the order of the rows of :func:`polynomials.problem`.
-
-    Raises:
-        ValueError: for an unknown learner.
+        test points.  On request `prediction` (machine, point): first of the points of the fit, then of the test points.
 
     Cost: the training; some 10 systems of n equations for each tangent machine; 77 x 4 small fits of libsvm for each
     Gaussian one.
@@ -230,8 +226,7 @@ def author_gaussian(
 ) -> xr.Dataset:
     """The Gaussian machine with a tube of 0.1 at the author's C and gamma, :data:`AUTHORS`, or at others.
 
-    Returns:
-        As :func:`compared` for one machine, `cv` being that of the first `folded` points.
+    As :func:`compared` for one machine, `cv` being that of the first `folded` points.
     """
     task, (own_C, own_gamma) = problem("independent", degree, run, size=size), AUTHORS[degree]
     fitted = task._replace(rows={"train": task.rows["train"][:points], "test": task.rows["test"]})
@@ -259,9 +254,6 @@ def by_dimension(
 
     They are the inputs of :func:`polynomials.problem` after a reflection, which takes the hidden direction to the first
     coordinate.  With p = 100 it is the Gaussian machine of :func:`compared`, whose kernel no reflection changes.
-
-    Returns:
-        As :func:`compared` for one machine, with the test points of the run.
     """
     task = problem("independent", degree, run, size=size)
     checks.integers(1, task.x.shape[1], inputs=inputs)
@@ -279,10 +271,8 @@ def first_coordinate(x: np.ndarray, direction: np.ndarray) -> np.ndarray:
     return x.copy() if square < 1e-24 else x - np.outer(x @ mirror, 2 / square * mirror)
 
 
-RULE = {"replicates": "run"}
+_compared = functools.partial(Recipe, compared, replicates="run")
 UNTRAINED = {"learners": ("initial",)}
-
-
 #: The author's C, his early stopping, all his training points.
 AS_PUBLISHED = {
     "case": "independent",
@@ -299,84 +289,68 @@ CHAOTIC = {
     "start": "hidden_structure/from_x",
 }
 RECORDS: dict[str, Recipe] = {
-    "machines": Recipe(
-        compared,
+    "machines": _compared(
         {"degree": [3, 4, 5, 6, 7, 8, 9], "run": list(range(5))},
         {},
         "Networks, tangent machines and Gaussian machines on independent inputs, 2,500 points",
         shortened=UNTRAINED,
-        **RULE,
     ),
-    "machines_same_points": Recipe(
-        compared,
+    "machines_same_points": _compared(
         {"degree": [3, 4, 5, 6, 7, 8, 9], "run": list(range(5))},
         {"learners": ("network", "last"), "same_points": True, "cross_validated": False},
         "Networks and their tangent machines on the same 2,500 points",
         agreement=Agreement(elsewhere=0.05),
         shortened={"learners": ("network",)},
         steady={"degree": [8, 9]},  # below, rounding decides where a network ends
-        **RULE,
     ),
-    "machines_correlated": Recipe(
-        compared,
+    "machines_correlated": _compared(
         {"degree": [3, 6, 8, 9, 10, 11, 12, 13], "run": list(range(5))},
         {"case": "correlated", "learners": ("last", "gaussian")},
         "Tangent machines and Gaussian machines on correlated inputs, 2,500 points",
         shortened=UNTRAINED | {"learners": ("gaussian",)},
-        **RULE,
     ),
-    "machines_8000": Recipe(
-        compared,
+    "machines_8000": _compared(
         {"degree": [3, 4, 5, 6, 7], "run": [0]},
         {"learners": ("network", "last"), "points": 8000, "cross_validated": False, "penalties": None},
         "Networks and their tangent machines at the author's C on all 8,000 training points, with his data",
         **CHAOTIC,
-        **RULE,
     ),
-    "machines_8000_7": Recipe(
-        compared,
+    "machines_8000_7": _compared(
         {"degree": [7], "run": list(range(5))},
         AS_PUBLISHED | {"cross_validated": True},
         "Figure 5a: networks and machines on all 8,000 training points, cross-validated",
         **CHAOTIC,
-        **RULE,
     ),
-    "machines_8000_8": Recipe(
-        compared,
+    "machines_8000_8": _compared(
         {"degree": [8], "run": [0]},
         AS_PUBLISHED | {"cross_validated": False},
         "Figure 5b: network and machine on all 8,000 training points",
         **CHAOTIC,
-        **RULE,
     ),
-    "machines_large_C": Recipe(
-        compared,
+    "machines_large_C": _compared(
         {"degree": [8], "run": [0, 1, 2]},
         {"learners": ("last",), "penalties": (100.0,), "cross_validated": False},
         "Tangent machines of networks that end as constants, at the author's largest C, 2,500 points",
         agreement=Agreement(rounding=("gap",)),  # what the solver leaves when it meets its tolerance
-        **RULE,
     ),
-    "machines_frozen": Recipe(
-        compared,
+    "machines_frozen": _compared(
         {"mode": ["stop-first", "first-last", "reinit"], "degree": [3, 6], "run": list(range(5))},
         {"learners": ("network", "initial", "last")},
         "Networks whose first layer is frozen after one epoch, and their tangent machines",
         shortened=UNTRAINED,
-        **RULE,
     ),
     "gaussian_author": Recipe(
         author_gaussian,
         {"degree": list(AUTHORS), "run": list(range(5))},
         {"folded": 8000},
         "Gaussian machines at the author's C and gamma, fitted and cross-validated on 8,000 points",
-        **RULE,
+        replicates="run",
     ),
     "gaussian_inputs": Recipe(
         by_dimension,
         {"inputs": [1, 2, 5, 10, 25, 50, 100], "run": list(range(20))},
         {},
         "The Gaussian machine against the number of inputs, on the points and labels of the other records",
-        **RULE,
+        replicates="run",
     ),
 }

@@ -23,26 +23,21 @@ RIDGE = 1e-3
 
 
 def same_learner(seed: int, shape: str, *, points: int = 200, new: int = 100, dropped: int = 0) -> xr.Dataset:
-    r"""A random network on the data of its task, in float64.
+    """A random network on the data of its task, in float64.
 
     Args:
         shape: a name of :data:`NETWORKS`; 100 inputs are those of a polynomial of degree 3, 7 are those of orthants.
-        points, new: points of the fit, and others at which predictions are compared.
         dropped: columns left out of the gradients on one side, so that the learners differ.
 
-    Returns:
-        `jacobian`, `gram`: relative errors of the closed forms in the Frobenius norm; `asymmetry` of the Gram matrix;
-        `smallest`, its smallest eigenvalue over the largest; `predictions`: largest difference of the two machines over
-        the largest prediction.
-
-    Raises:
-        ValueError: for an unknown shape.
+    Returns `jacobian`, `gram`: relative errors of the closed forms in the Frobenius norm; `asymmetry` of the Gram
+    matrix; `smallest`, its smallest eigenvalue over the largest; `predictions`: largest difference of the two machines
+    over the largest prediction.
     """
     checks.one_of(NETWORKS, shape=shape)
     widths = NETWORKS[shape]
     network = mlp.default([stream("tangent identity", shape, seed)], widths, dtype=np.float64).network(0)
     x, y = _data(seed, widths[0], points + new)
-    automatic, closed = _gradients(*network, x), layered.jacobian(*network, x)
+    automatic, closed = gradients(*network, x), layered.jacobian(*network, x)
     kernel = layered.ntk(*network, x)
     features = automatic[:, dropped:]
     inside = features[:points]
@@ -69,16 +64,19 @@ def _data(seed: int, inputs: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     return drawn.x[:count], hidden_index.polynomial(3)(drawn.v[:count])
 
 
-def _gradients(weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], x: np.ndarray) -> np.ndarray:
-    """Gradients of the output by torch.autograd, one point after the other, shape (n, P), in PyTorch's order."""
+def gradients(
+    weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], x: np.ndarray, output: str = "logit"
+) -> np.ndarray:
+    """Gradients of an output by torch.autograd, one point after the other, shape (n, P), in PyTorch's order."""
     parameters = [torch.tensor(part, requires_grad=True) for layer in zip(weights, biases) for part in layer]
     rows = []
     for point in torch.tensor(x):
         h = point
         for W, b in zip(parameters[:-2:2], parameters[1:-2:2]):
             h = torch.relu(W @ h + b)
-        (output,) = parameters[-2] @ h + parameters[-1]
-        rows.append(torch.cat([part.ravel() for part in torch.autograd.grad(output, parameters)]))
+        (logit,) = parameters[-2] @ h + parameters[-1]
+        value = logit if output == "logit" else torch.sigmoid(logit)
+        rows.append(torch.cat([part.ravel() for part in torch.autograd.grad(value, parameters)]))
     return torch.stack(rows).numpy()
 
 

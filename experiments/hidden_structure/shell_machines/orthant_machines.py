@@ -18,13 +18,7 @@ import xarray as xr
 
 from experiments.hidden_structure import selection, shells
 from experiments.hidden_structure.orthants.cells import document, stored, trained, untrained
-from experiments.hidden_structure.shell_machines.orthant_scores import (
-    Values,
-    labels,
-    network_scores,
-    scores,
-    subset,
-)
+from experiments.hidden_structure.shell_machines.orthant_scores import Values, labels, network_scores, scores, subset
 from shallow import checks
 from shallow.book import records
 from shallow.book.recipes import Agreement, Recipe, releases_gil
@@ -66,18 +60,15 @@ def author_form(
     passes: Sequence[int] = PASSES,
     points: int = POINTS,
 ) -> xr.Dataset:
-    r"""Coordinate descent on the gradients of the probability, and the network they come from.
+    """Coordinate descent on the gradients of the probability, and the network they come from.
 
     Args:
         penalties: values of C; by default the one of the author's log, :data:`PENALTY`, without a dimension.
         passes: limits of passes.
         points: of each class and populated orthant.
 
-    Returns:
-        :func:`scores` of the network as `network_*`, and with dimensions penalty and limit those of the machines;
-        `passes`, done; `gap`, relative duality gap; `features`, the number after truncation (penalty).
-
-    Cost: about n r 10^-9 seconds per pass for r features of n points, and ten seconds.
+    Returns :func:`scores` of the network as `network_*`, and with dimensions penalty and limit those of the machines;
+    `passes`, done; `gap`, relative duality gap; `features`, the number after truncation (penalty).
     """
     task, source = shells.draw(run), network(run, depth)
     fitted, kernel = subset(task.train, points), tangent_kernel(source, "probability")
@@ -134,14 +125,9 @@ def _reduced(gram: np.ndarray, C: float) -> linear_machines.Reduced:
 
 @releases_gil
 def solvers(run: int, depth: int, *, primal: bool = True, points: int = POINTS) -> xr.Dataset:
-    """The problem of :func:`author_form`, with the author's C, by LinearSVC's primal and by Newton's method.
+    """The problem of :func:`author_form` at the author's C by LinearSVC's primal, the slowest, and by Newton's method.
 
-    Args:
-        primal: whether the first is run as well; it takes most of the time.
-
-    Returns:
-        :func:`scores` of the network as `network_*`, those of `primal_*` and `kernel_*` with their `*_gap` and
-        `*_iterations`.
+    Returns :func:`scores` of the network as `network_*` and of both as `primal_*`, `kernel_*` with gap and iterations.
     """
     task, source, C = shells.draw(run), network(run, depth), PENALTY[depth]
     fitted, kernel = subset(task.train, points), tangent_kernel(source, "probability")
@@ -176,14 +162,11 @@ def converged(
     """The machine solved, on the kernels of probability and logit of the last network, C chosen for each.
 
     Args:
-        outputs: which are differentiated, of `layered.OUTPUTS`.
         scalings: of the features, names of :data:`SCALINGS`: as they are; all divided by one number, so that a point
             has mean square norm 1; every point to norm 1; every column to mean 0 and variance 1.
-        penalties: values of C to choose from, see :func:`tuned`.
-        tuning: points of each class and orthant of the fits that choose C.
+        penalties, tuning: values of C, and points of each class and orthant of the fits that choose it, :func:`tuned`.
 
-    Returns:
-        :func:`scores` of the network as `network_*`; with dimensions output and scaling those of :func:`tuned`.
+    Returns :func:`scores` of the network as `network_*`; with dimensions output and scaling those of :func:`tuned`.
     """
     task, source = shells.draw(run), network(run, depth)
     fitted = subset(task.train, points)
@@ -212,11 +195,9 @@ def along_training(
     points: int = POINTS // 2,
     tuning: int = TUNING,
 ) -> xr.Dataset:
-    """The converged machine on the logit's kernel of the network after some epochs.
+    """The converged machine on the logit's kernel of the network after some epochs, :data:`END` being the stored one.
 
-    Returns:
-        With dimension epoch (`at`; :data:`END` is the stored network, at the end of training) those of :func:`tuned`,
-        and `network_*`.
+    Returns, with dimension epoch, those of :func:`tuned`, and `network_*`.
     """
     task = shells.draw(run)
     fitted, rows = subset(task.train, points), []
@@ -287,12 +268,7 @@ def _values(kernel: Kernel, machine: machines.Machine, x: np.ndarray) -> Values:
 
 
 def tuned(
-    kernel: Kernel,
-    task: shells.Task,
-    run: int,
-    fitted: shells.Points,
-    penalties: Sequence[float],
-    tuning: int,
+    kernel: Kernel, task: shells.Task, run: int, fitted: shells.Points, penalties: Sequence[float], tuning: int
 ) -> xr.Dataset:
     r"""The solved machine with the C of the smallest error on 2,000 validation points, of fits at fewer points.
 

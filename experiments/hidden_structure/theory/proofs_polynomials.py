@@ -13,7 +13,7 @@ from experiments.hidden_structure import hidden_direction, hidden_index, polynom
 from experiments.hidden_structure.cited import two_stage
 from experiments.hidden_structure.polynomial_machines import ceiling
 from experiments.hidden_structure.theory import linear_flow
-from shallow import checks, stats
+from shallow import stats
 from shallow.train import ode
 
 DIMENSION = hidden_index.DIMENSION
@@ -34,9 +34,8 @@ def residual(degree: int, shift: float = 0.0) -> Polynomial:
 def leading(degree: int) -> dict[str, float]:
     r"""What a polynomial shows at first order.
 
-    Returns:
-        `linear`: $\mathbb E[v y] / (\tau\,\mathrm{sd}(y))$; `curved`: $c_2$ over sd(y); `sign`: the coefficient $c_1$
-        or $c_2$, as the degree is odd or even, of the sign of the residual.
+    `linear`: $\mathbb E[v y] / (\tau\,\mathrm{sd}(y))$; `curved`: $c_2$ over sd(y); `sign`: the coefficient $c_1$ or
+    $c_2$, as the degree is odd or even, of the sign of the residual.
     """
     c = hidden_index.hermite_coefficients(hidden_index.polynomial(degree), deviation())
     size = np.sqrt((c[1:] ** 2).sum())
@@ -90,7 +89,6 @@ def turn(degree: int, *, cosine: float = 0.05, a: float = 0.5, mean: float = 0.0
 
     T is the sign of the residual, with `mean` added, which is $c_0$; a stays as it is.
     """
-    checks.within("(-1, 1)", cosine=cosine)
     c = hidden_index.sign_coefficients(residual(degree), deviation(), 24)
     c[0] = mean
     u, across = np.full(DIMENSION, DIMENSION**-0.5), np.zeros(DIMENSION)
@@ -122,12 +120,11 @@ def turn(degree: int, *, cosine: float = 0.05, a: float = 0.5, mean: float = 0.0
 
 
 def ceiling_check(dimension: int = 5, tau: float = 0.6, directions: int = 100, size: int = 8000) -> dict[str, float]:
-    r"""Spaces against the ceiling in few dimensions, each as mean R^2 over directions u, over its ceiling.
+    """Spaces against the ceiling in few dimensions, each as mean R^2 over directions u, over its ceiling.
 
-    Returns:
-        `gaussian`: largest over 3, 10, 40 Gaussian kernels; `chosen`: 10 of them, of the width out of three that fits
-        this u best, over the ceiling of 30; `eigenvectors`: those of the cubic $t^3 - t$, which attain it; `knowing`:
-        one function that depends on u.
+    `gaussian`: largest over 3, 10, 40 Gaussian kernels; `chosen`: 10 of them, of the width out of three that fits this
+    u best, over the ceiling of 30; `eigenvectors`: those of the cubic $t^3 - t$, which attain it; `knowing`: one
+    function that depends on u.
     """
     rng = stats.stream("hidden structure", "ceiling")
     x, u = rng.standard_normal((size, dimension)), rng.standard_normal((directions, dimension))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import torch
 import xarray as xr
 
 from experiments.hidden_structure import constructed, shells
 from experiments.hidden_structure.folding import cells as folding
 from experiments.hidden_structure.orthants import cells as orthants
+from experiments.hidden_structure.polynomial_machines import tangent_identity
 from experiments.hidden_structure.shell_machines import orthant_kernels, orthant_scores
 from shallow import mlp, stats
 from shallow.kernels import arc_cosine, layered, machines
@@ -24,10 +24,9 @@ FLIPS = shells.signs(np.arange(2**shells.DIMENSION))
 def folds(network: Stack) -> dict[str, float]:
     r"""A constructed network on the test points of one draw.
 
-    Returns:
-        `lowest`, `highest`: largest value of $\sum_i \varphi(|x_i|)$ on class 0 and smallest on class 1; `worst`:
-        accuracy in the worst orthant; `quotient`: of the features, :func:`folding.quotient`; `match`: share of the
-        points of class 0 in the empty orthant whose nearest of 4,000 training points, in features, is of class 0.
+    `lowest`, `highest`: largest value of $\sum_i \varphi(|x_i|)$ on class 0 and smallest on class 1; `worst`: accuracy
+    in the worst orthant; `quotient`: of the features; `match`: share of the points of class 0 in the empty orthant
+    whose nearest of 4,000 training points, in features, is of class 0.
     """
     task = shells.draw("constructed")
     unseen, value = task.test[task.test.orthant == task.empty[0]], network.forward(task.test.x)[0]
@@ -43,10 +42,7 @@ def folds(network: Stack) -> dict[str, float]:
 
 
 def nearest_margin(draws: int = 20) -> tuple[float, float]:
-    """Of points of empty orthants: how many find class 1 nearest among the training points, and nearer by how much.
-
-    Returns the share, over draws of 200 points each, and the smallest lead of class 1.
-    """
+    """Share of the points of empty orthants that are nearest to one of class 1, and the smallest lead of class 1."""
     leads = []
     for seed in range(draws):
         task = shells.draw(f"lead {seed}")
@@ -60,8 +56,7 @@ def nearest_margin(draws: int = 20) -> tuple[float, float]:
 def reflected_training(turn_start: bool, points: int = 2000) -> bool:
     """Whether a network trained on reflected data equals the reflected network, bit for bit.
 
-    Args:
-        turn_start: whether the first layer of the start is reflected along, as the proposition asks.
+    The proposition asks that the first layer of the start is reflected along.
     """
     task, flip, start = shells.draw("reflected"), shells.signs(37), orthants.untrained(0, 3, 64)
     (first, *others), biases = start.network(0)
@@ -88,12 +83,12 @@ def reflected_training(turn_start: bool, points: int = 2000) -> bool:
 
 
 def tangent_errors(depth: int, points: int = 40) -> dict[str, float]:
-    """Largest error of the layered formula over the largest entry, against torch.func; one value for each output.
+    """Largest error of the layered formula over the largest entry, against automatic differentiation; by output.
 
     `no biases` is the formula without the + 1 in each layer, which is another kernel.
     """
     weights, biases, x = _small(depth, points)
-    exact = {output: _by_torch_func(weights, biases, x, output) for output in layered.OUTPUTS}
+    exact = {output: _exact(weights, biases, x, output) for output in layered.OUTPUTS}
     found = {output: layered.ntk(weights, biases, x, output=output) for output in layered.OUTPUTS}
     exact["no biases"], found["no biases"] = exact["logit"], found["logit"] - _bias_part(weights, biases, x)
     return {key: float(np.abs(found[key] - exact[key]).max() / np.abs(exact[key]).max()) for key in found}
@@ -102,7 +97,7 @@ def tangent_errors(depth: int, points: int = 40) -> dict[str, float]:
 def three_terms(points: int = 40) -> dict[str, float]:
     """Largest error of the formula of one hidden layer over the largest entry; and without the 1 in x . z + 1."""
     (W, V), (b, c), x = _small(1, points)
-    exact = _by_torch_func([W, V], [b, c], x, "logit")
+    exact = _exact([W, V], [b, c], x, "logit")
     h = x @ W.T + b
     active, features = (h > 0) * V[0], np.maximum(h, 0)
     found = {k: (x @ x.T + k) * (active @ active.T) + features @ features.T + 1 for k in (1, 0)}
@@ -205,20 +200,10 @@ def _small(depth: int, points: int) -> tuple[list[np.ndarray], list[np.ndarray],
     return weights, biases, shells.draw(0).test.x[rng.choice(25_600, points, replace=False)]
 
 
-def _by_torch_func(weights: list[np.ndarray], biases: list[np.ndarray], x: np.ndarray, output: str) -> np.ndarray:
+def _exact(weights: list[np.ndarray], biases: list[np.ndarray], x: np.ndarray, output: str) -> np.ndarray:
     """Gram matrix of the gradients of one output at every point, which knows nothing of the formula."""
-    parameters = tuple(torch.tensor(part) for part in (*weights, *biases))
-
-    def value(parameters: tuple[torch.Tensor, ...], point: torch.Tensor) -> torch.Tensor:
-        weights, biases = parameters[: len(parameters) // 2], parameters[len(parameters) // 2 :]
-        for W, b in zip(weights[:-1], biases[:-1], strict=True):
-            point = torch.relu(W @ point + b)
-        logit = (weights[-1] @ point + biases[-1])[0]
-        return logit if output == "logit" else torch.sigmoid(logit)
-
-    rows = torch.func.vmap(torch.func.grad(value), in_dims=(None, 0))(parameters, torch.tensor(x))
-    J = torch.cat([part.flatten(1) for part in rows], dim=1)
-    return (J @ J.T).numpy()
+    J = tangent_identity.gradients(weights, biases, x, output)
+    return J @ J.T
 
 
 def _bias_part(weights: list[np.ndarray], biases: list[np.ndarray], x: np.ndarray) -> np.ndarray:

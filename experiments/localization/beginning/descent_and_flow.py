@@ -38,16 +38,9 @@ def early(
     batch: int = 4000,
     steps: int = EARLY[-1],
 ) -> xr.Dataset:
-    r"""Descent and the two flows from one start, for a few hundred steps.
+    """Descent of the "square" or the "absolute" loss and the two flows from one start, at :data:`EARLY` up to a step.
 
-    Args:
-        loss: "square" or "absolute".
-        steps: the last step; those of :data:`EARLY` up to there are kept.
-
-    Returns:
-        b (step, neuron) of descent and b_flow (flow, step, neuron) of the flows "alone" and "coupled" at time rate x
-        step; low (step, neuron) and low_flow (flow, step, neuron), the shares of the fields in frequencies up to
-        :data:`LOW`.
+    The flows are taken at time rate x step; low is the share of a field in frequencies up to :data:`LOW`.
 
     Cost: 4 s of one core for the defaults.
     """
@@ -69,14 +62,9 @@ def early(
 def fates(seed: int, gain: float, *, steps: int = networks.STEPS) -> xr.Dataset:
     """A standard network trained twice from one start on different batches, and what its initial weights predict.
 
-    Args:
-        steps: the last step; those of :data:`AHEAD` up to there are kept.
-
-    Returns:
-        v (label, neuron): variances of the pre-activations at the start, under either class.
-        b, ipr, peak, sign (run, step, neuron): biases; localisation, place and sign of the largest entry of the fields.
-        b_flow, ipr_flow, peak_flow, sign_flow (flow, step, neuron): the same of the flows "alone" and "coupled"; place
-        and sign are those of the field seen through the covariance of the first class, which smooths.
+    At the steps of :data:`AHEAD` up to the last one.  v are the variances of the pre-activations at the start, under
+    either class; places and signs of a flow are those of the field seen through the covariance of the first class,
+    which smooths.
 
     Cost: 1 s of one core.
     """

@@ -51,11 +51,10 @@ def identities(samples: int = 10_000, gain: float = 3.0) -> xr.Dataset:
     r"""Both sides of (28) to (32) on one sample, for forty random neurons.
 
     Returns:
-        sum_over_mean: the right side of (29) over the left side of (28);
+        sum_over_mean: the right side of (29) over the left side of (28), and for labels 1 and 0 zero_one;
         off (side): relative distance of the gradient of (28) in the first neuron's weights, by finite differences, from
             (30) as "printed" and as "half" of that; for "output", of (31) from the class mean of the output's gradient;
-        slope (x): the derivative of sigma by finite differences, over $e^{-x^2/2}$; zero_one: labels 1 and 0, (29)
-            over (28).
+        slope (x): the derivative of sigma by finite differences, over $e^{-x^2/2}$.
     """
     rng, step, K, n = stream("localization", "absolute loss"), 1e-5, networks.WIDTH, networks.N
     x, y = nlgp.minibatch(rng, *networks.pair(gain), samples)
@@ -129,11 +128,9 @@ def bells(draws: int = 6, samples: int = 200_000) -> xr.Dataset:
     r"""The closed form of (33) beside sample means.
 
     Returns:
-        entry (place, bias, seed): sample mean less closed form, Gaussian data, for a filter of five pixels and one of
-            forty, entry by entry; ratio (case, bias, seed): the part of the sample mean along the closed form, over it;
-            wrong (case): the same for a form that lacks a power of 1 + v;
-        cosine (filter, size, xi, seed): of sample mean and closed form at g = 3, with the covariance of X, for three
-            filters of white noise and a bump of width 2, at biases of a size.
+        for Gaussian data and filters of five and of forty pixels, entry: sample mean less closed form; ratio: the part
+            of the sample mean along the closed form, over it; wrong: for a form that lacks a power of 1 + v;
+        cosine: of sample mean and closed form at g = 3, with the covariance of X.
 
     Cost: 3 s.
     """

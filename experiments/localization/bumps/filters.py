@@ -52,12 +52,11 @@ def at_a_point(seed: int, n: int, gain: float, *, pairs: int = 100_000) -> xr.Da
     r"""(9) of all families on two draws of pairs, and what the best bump and Gabor function gain on the constant.
 
     Returns:
-        waves (draw, mode), gabors (draw, width, carrier): values of (9), draw "select" and "evaluate";
-        ratio (mode), gabor_ratio (width, carrier): variance ratio $R(w)$ of the processes, exact;
-        kurtosis (class, width), wave_kurtosis (class, mode): excess kurtosis of the responses of bumps and waves;
-        lead, lead_error (rival): advantage over the constant of the bump, the Gabor function and the cosine chosen on
-            the first draw, and of that Gabor function over that bump, on the pairs of the second, with standard error;
-        best (rival): number of the chosen one in its family (a Gabor function: flattened).
+        waves, gabors: values of (9); ratio, gabor_ratio: exact variance ratios $R(w)$; kurtosis, wave_kurtosis: excess
+            kurtosis of the responses of bumps and of waves;
+        lead, lead_error: advantage over the constant of the bump, the Gabor function and the cosine chosen on the first
+            draw, and of that Gabor function over that bump, on the pairs of the second, with standard error;
+        best: number of the chosen one in its family (a Gabor function: flattened).
 
     Cost: 4 F n operations per pair and draw for 595 filters; 6 s at n = 40 with 100,000 pairs.
     """
@@ -125,12 +124,8 @@ def ring_filters(gain: float) -> tuple[list[str], np.ndarray]:
 def on_average(seed: int, gain: float, *, pairs: int = 20_000, count: int | None = None) -> xr.Dataset:
     """(6) of the first `count` filters, each with the norm and the bias that suit it best, and (9) of the same.
 
-    Norm and bias are chosen on a draw of half as many pairs.
-
-    Returns:
-        average, average_error, norm, bias (filter): (6) on a second draw, at the chosen norm and bias;
-        lead, lead_error (filter, rival): advantage in (6) over every other filter, on the same pairs;
-        point, point_error (filter): (9) on pairs of its own; ratio (filter): the variance ratio, exact.
+    Norm and bias are chosen on a draw of half as many pairs; lead is the advantage in (6) over every other filter on
+    the pairs of the second, and (9) has pairs of its own.
 
     Cost: 1.2 us for each of the 60 settings of a filter and pair of the first draw; 40 s for 48 filters.
     """
@@ -163,13 +158,10 @@ def learned(seed: int, gain: float, *, steps: int = 4000, pairs: int = 100_000) 
     r"""(9) of the fields of a standard network before and after training, against the best filters of the families.
 
     Returns:
-        value (sign): mean of (9) over the trained fields with negative and with positive biases;
-        start (sign): the same of these neurons before training;
-        best (sign): the largest value of all families for negative biases and the smallest for positive ones, chosen
-            on one draw and judged, as all values, on another;
-        kind (sign): 0 for a wave, 1 for a bump, 2 for another Gabor function;
-        ratio (sign): mean of $\frac2\pi\arctan\sqrt R$ over the trained fields, R the exact variance ratio;
-        neurons (sign): their number.
+        by the sign of the bias, value and start: means of (9) over the fields after and before training; best: the
+            largest value of all families for negative biases and the smallest for positive ones, chosen on one draw and
+            judged, as all values, on another; kind: 0 if that is a wave, 1 a bump, 2 another Gabor function;
+        ratio: mean of $\frac2\pi\arctan\sqrt R$ over the trained fields, R the exact variance ratio; neurons: how many.
 
     Cost: 10 s with 100,000 pairs.
     """

@@ -28,11 +28,8 @@ def bumps() -> np.ndarray:
 def in_objective(tails: str, gain: float, seed: int, *, pairs: int = 50_000) -> xr.Dataset:
     r"""(9) of the constant and of bumps on processes with light or heavy tails.
 
-    Returns:
-        value (width): (9), width 0 the constant; lead, lead_error (width): over the constant, on the same pairs;
-        law (width): $\frac2\pi \arctan\sqrt R$, the value for the Gaussian twin;
-        kurtosis (class, width): sample excess kurtosis of the responses, which for heavy tails beyond g = 1/2 is that
-            of an infinite one.
+    Width 0 is the constant, leads are over it on the same pairs, and law is the value for the Gaussian twin.  The
+    kurtosis of the responses is that of the sample, for heavy tails beyond g = 1/2 of an infinite one.
 
     Cost: 1 s; half of it for light tails.
     """

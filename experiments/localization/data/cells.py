@@ -24,7 +24,6 @@ MARGINAL_GAINS = (0.01, 0.1, 0.3, 0.5**0.5, 1.0, 3.0, 10.0, 100.0)
 LIMIT_GAINS = (0.01, 0.1, 0.3, 1.0, 3.0)
 LENGTHS = (5.0, 10.0, 20.0, 40.0)
 PICTURE = (20.0, 10.0)  # length scales of Figure 1, on 400 points
-BINS = 25
 
 
 def covariance(x: np.ndarray) -> np.ndarray:
@@ -33,10 +32,9 @@ def covariance(x: np.ndarray) -> np.ndarray:
     return np.fft.irfft((np.abs(np.fft.rfft(x, axis=1)) ** 2).mean(axis=0) / n, n)
 
 
-def covariances(
-    seeds: Sequence[int] = range(20), samples: int = 2500, n: int = 40, lengths: Sequence[float] = (1.0, 2.0)
-) -> xr.Dataset:
+def covariances(seeds: Sequence[int] = range(20), samples: int = 2500) -> xr.Dataset:
     """Sample covariance at the lags 0 to n/2, the closed form, that of Z; least eigenvalue over the largest."""
+    n, lengths = 40, (1.0, 2.0)
     lags = np.arange(n // 2 + 1)
     sample = np.empty((len(lengths), len(GAINS), len(seeds), len(lags)))
     laws = [[Process(n, xi, gain) for gain in GAINS] for xi in lengths]
@@ -93,14 +91,10 @@ def spectra(seeds: Sequence[int] = range(20), samples: int = 500, n: int = 400) 
     )
 
 
-def crossings(
-    seeds: Sequence[int] = range(20), samples: int = 2000, n: int = 400, compared: int = 200, apart: int = 400
-) -> xr.Dataset:
+def crossings(seeds: Sequence[int] = range(20), samples: int = 2000, n: int = 400) -> xr.Dataset:
     """Mean numbers of crossings: by length scale, with the closed form; by gain, drawn apart.
 
-    Args:
-        compared: samples of each draw whose signs are compared between the gains; `changed` counts those that differ.
-        apart: samples of the draws by gain.
+    `changed` counts samples, of 200 in a draw, whose signs differ between the gains.
     """
     count, by_gain = np.empty((len(LENGTHS), len(seeds))), np.empty((len(PICTURE), len(GAINS), len(seeds)))
     changed = 0
@@ -109,12 +103,12 @@ def crossings(
             z = Process(n, xi, 1.0).latent(stream("localization", "crossings", xi, seed), samples, np.float32)
             count[i, s] = nlgp.crossings(z).mean()
             if xi in PICTURE:
-                z = z[:compared]
+                z = z[:200]
                 changed += sum(((Process(n, xi, g).observed(z) > 0) != (z > 0)).any(axis=1).sum() for g in GAINS)
         for i, xi in enumerate(PICTURE):
             for g, gain in enumerate(GAINS):
                 rng = stream("localization", "crossings apart", xi, gain, seed)
-                by_gain[i, g, s] = nlgp.crossings(Process(n, xi, gain).sample(rng, apart, np.float32)).mean()
+                by_gain[i, g, s] = nlgp.crossings(Process(n, xi, gain).sample(rng, 400, np.float32)).mean()
     return xr.Dataset(
         {
             "count": (("xi", "seed"), count),
@@ -185,9 +179,9 @@ def exact_distance(gain: float) -> float:
     return float(np.abs(law.cdf(x) - special.ndtr(x)).max())
 
 
-def from_density(x: np.ndarray, law: Process, bins: int = BINS) -> float:
-    """Total variation between a histogram of values (m,) on so many bins and the density over the bins."""
-    edges = np.linspace(-1, 1, bins + 1) * largest_value(law.gain)
+def from_density(x: np.ndarray, law: Process) -> float:
+    """Total variation between a histogram of values (m,) on 25 bins and the density over the bins."""
+    edges = np.linspace(-1, 1, 26) * largest_value(law.gain)
     return float(0.5 * np.abs(np.histogram(x, edges)[0] / len(x) - np.diff(law.cdf(edges))).sum())
 
 

@@ -13,11 +13,7 @@ from shallow.stats import stream
 
 
 def one_place(left: Axes, right: Axes, measures: xr.DataArray) -> None:
-    """Values of one place: densities with histograms, and measures of the distance from normal against the gain.
-
-    Args:
-        measures: of :func:`experiments.localization.data.cells.marginals`.
-    """
+    """Values of one place: densities with histograms, and measures of the distance from normal against the gain."""
     z = stream("localization", "marginal", 0).standard_normal(200_000)
     for gain, style in zip((0.1, 0.5**0.5, 1.0, 3.0), figures.mode_styles(4), strict=True):
         law, reach = nlgp.Process(40, 2.0, gain), min(processes.largest_value(gain), 3.5)

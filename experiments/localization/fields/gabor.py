@@ -35,25 +35,15 @@ _NARROW, _WIDE = 0.1, 1e3  # limits of the width: in pixels, and in lengths of t
 
 @dataclass(frozen=True)
 class Fit:
-    r"""The best fits of one model, to fields of shape (..., n); all arrays have shape (...).
+    """The best fits of one model to fields (..., n); all arrays have shape (...), and NaN for a constant field."""
 
-    Attributes:
-        pixels: n.
-        centre: in pixels, in [0, n).
-        carrier: k in cycles per ring, not negative.
-        width: a in pixels.
-        amplitude, offset: c (of either sign) and b.
-        r2: share of the variance over the pixels that is explained; NaN for a constant field, whose other parameters
-            are NaN as well.
-    """
-
-    pixels: int
-    centre: np.ndarray
-    carrier: np.ndarray
-    width: np.ndarray
-    amplitude: np.ndarray
-    offset: np.ndarray
-    r2: np.ndarray
+    pixels: int  # n
+    centre: np.ndarray  # in pixels, in [0, n)
+    carrier: np.ndarray  # k in cycles per ring, not negative
+    width: np.ndarray  # a in pixels
+    amplitude: np.ndarray  # c, of either sign
+    offset: np.ndarray  # b
+    r2: np.ndarray  # share of the variance over the pixels that is explained
 
     __repr__ = short
 
@@ -85,20 +75,13 @@ def fit(W: np.ndarray, model: str = "gabor") -> Fit:
 
 @dataclass(frozen=True)
 class _Grid:
-    """What the fits to all fields of n pixels share.
+    """What the fits to all fields of n pixels share."""
 
-    Attributes:
-        delta: displacements from the origin, shape (n,).
-        modes: wave numbers 1, 2, ... as angles per pixel, shape (M,).
-        widths, envelopes: tried at the start, shapes (A,) and (A, n).
-        limits: of the logarithm of the width.
-    """
-
-    delta: np.ndarray
-    modes: np.ndarray
-    widths: np.ndarray
-    envelopes: np.ndarray
-    limits: np.ndarray
+    delta: np.ndarray  # displacements from the origin (n,)
+    modes: np.ndarray  # wave numbers 1, 2, ... as angles per pixel
+    widths: np.ndarray  # tried at the start (A,)
+    envelopes: np.ndarray  # with these widths (A, n)
+    limits: np.ndarray  # of the logarithm of the width
 
     @classmethod
     def of(cls, n: int) -> _Grid:

@@ -28,7 +28,10 @@ SHOWN = (0, 100, 200, 400, 1000, 4000)
 
 
 def measured(W: np.ndarray) -> dict[str, np.ndarray]:
-    """Localisation, mean frequency and fits of fields (K, n), by neuron."""
+    """Of fields (K, n) localisation, mean frequency, and fits: R^2 of both models, and their shapes.
+
+    window is the largest share of the energy in a quarter of the ring.
+    """
     fits = {model: gabor.fit(W, model) for model in gabor.MODELS}
     return {
         "ipr": fields.inverse_participation_ratio(W),
@@ -43,12 +46,7 @@ def measured(W: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def fitted(seed: int, gain: float, *, steps: Sequence[int] = (100, networks.STEPS)) -> xr.Dataset:
-    """A standard network's fields, its initial ones and white noise, measured and fitted.
-
-    Returns:
-        b; ipr, window (largest share of the energy in a quarter of the ring), frequency, bump and gabor (R^2 of the two
-        fits), carrier and width of the Gabor function, bump_width, by (of, neuron), with `of` "noise", "start" and
-        "step 100" and so on.
+    """Biases and what is :func:`measured` of a standard network's fields, of its initial ones and of white noise.
 
     Cost: 3 s.
     """
@@ -69,11 +67,10 @@ def grown(seed: int, gain: float, *, finer: int = 1, steps: int = RECORDED[-1], 
         whole: also what depends on the last step, `cosine`, `power` and `example`.
 
     Returns:
-        b, norm, high (share of the energy above 10 cycles, of that up to :data:`EXCITED`), noise (share of the energy
-            above that), ipr (times `finer`, so that fields of one shape have one value), cosine (with the field at the
-            end, up to :data:`EXCITED` cycles), by (step, neuron);
-        power (shown, side, k): mean over the neurons of a final sign of the power of k cycles over that of the whole
-            field; example (shown, some, pixel): the first three fields that end with a negative bias.
+        b, norm, high (share of the energy above 10 cycles, of that up to :data:`EXCITED`), noise (share above that),
+            ipr (times `finer`, so that fields of one shape have one value), cosine (with the field at the end);
+        power of k cycles over that of the whole field, mean over the neurons of a final sign; example: the first three
+            fields that end with a negative bias.
 
     Cost: 1 s of one core, 10 s on 400 pixels.
     """

@@ -8,8 +8,6 @@ Source: note on localized receptive fields, Section 2, "A cheat", and the passag
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 import xarray as xr
@@ -58,29 +56,19 @@ def best_biases(W: np.ndarray, begin: np.ndarray, sample: nlgp.Batch) -> np.ndar
     return optimize.minimize(value, begin, jac=True, method="L-BFGS-B", options=options).x
 
 
-def split(
-    seed: int,
-    gain: float,
-    *,
-    steps: int = 4000,
-    fitted: int = 10_000,
-    factors: tuple[float, ...] = FACTORS,
-    whole: bool = True,
-) -> xr.Dataset:
-    r"""A standard network over time, and the loss of its initial and of its final directions at several norms.
+def split(seed: int, gain: float, *, steps: int = 4000, whole: bool = True) -> xr.Dataset:
+    """A standard network over time, and the loss of its initial and of its final directions at several norms.
 
     Args:
         whole: also what depends on the last step, `cosine`, `swept` and `kept`.
 
     Returns:
-        norm, bias, cosine, high, spread (step, neuron): $\|w\|$, b, cosine with the final field, share of the energy
-            above n/4 cycles, and inverse participation ratio;
-        loss (step): test loss, 10,000 samples;
-        swept (shape, factor): test loss of directions "initial" and "final" with `factor` times the trained norm of
-            each neuron, biases chosen anew on `fitted` other samples: the best found from the trained ones times the
-            factor, from the signs of the first steps at their median size, and from 0;
-        kept (change): test loss with "shape" only, final directions at initial norms, and with "scale" only, initial
-            directions at final norms, biases chosen anew likewise; "both" has the trained biases, "refitted" new ones.
+        high: share of the energy above n/4 cycles; spread: inverse participation ratio; cosine: with the final field;
+        swept: test loss of directions "initial" and "final" with `factor` times the trained norm of each neuron, biases
+            chosen anew on 10,000 other samples: the best found from the trained ones times the factor, from the signs
+            of the first steps at their median size, and from 0;
+        kept: test loss with "shape" only, final directions at initial norms, and with "scale" only, initial directions
+            at final norms, biases chosen anew likewise; "both" has the trained biases, "refitted" new ones.
 
     Cost: 1 s for training and 0.3 s for each of 48 descents in the biases.
     """
@@ -100,7 +88,7 @@ def split(
     )
     if not whole:
         return found
-    initial, final, sample = W[0] / norms[0, :, None], W[-1] / norms[-1, :, None], test_set(seed, gain, "fit", fitted)
+    initial, final, sample = W[0] / norms[0, :, None], W[-1] / norms[-1, :, None], test_set(seed, gain, "fit", 10_000)
     first = np.where(b[min(1, len(b) - 1)] < 0, -1.0, 1.0)
 
     def refitted(V: np.ndarray, factor: float) -> float:
@@ -108,7 +96,7 @@ def split(
         tried = [Committee(V[None], best_biases(V, begin, sample)[None]) for begin in begins]
         return loss(min(tried, key=lambda network: loss(network, sample)), test)
 
-    swept = [[refitted(c * norms[-1, :, None] * shape, c) for c in factors] for shape in (initial, final)]
+    swept = [[refitted(c * norms[-1, :, None] * shape, c) for c in FACTORS] for shape in (initial, final)]
     kept = {
         "start": loss(run.snapshot(0), test),
         "scale": refitted(norms[-1, :, None] * initial, 1.0),
@@ -120,31 +108,21 @@ def split(
         cosine=(by_step, np.einsum("skn,kn->sk", W, final) / norms),
         swept=(("shape", "factor"), swept),
         kept=("change", list(kept.values())),
-    ).assign_coords(shape=["initial", "final"], factor=list(factors), change=list(kept))
+    ).assign_coords(shape=["initial", "final"], factor=list(FACTORS), change=list(kept))
 
 
-def scaled(
-    seed: int,
-    *,
-    gain: float = 3.0,
-    widths: Sequence[float] = (1.5, 2.0),
-    slopes: Sequence[float] = (-0.5, -1.0, -1.5),
-    norms: Sequence[float] = (0.5, 1.0, 2.0, 4.0, 8.0),
-    pairs: int = 20_000,
-    points: int = 4000,
-) -> xr.Dataset:
+def scaled(seed: int, *, pairs: int = 20_000, points: int = 4000) -> xr.Dataset:
     r"""What a bump gains when its norm and its bias grow together, b/|w| = slope, by (8), (6) and the loss.
 
     Returns:
-        point, ring (width, slope, norm): the probabilities (8) and (6) on one set of pairs;
-        loss (width, slope, norm): the least loss (2) over the output offset of a network of this bump at all places
-            with both signs, over `points` samples;
-        differ, tied, value (size, bias): for the bump of width 2, pairs that (7) decides otherwise than (8), share of
-            ties by rounding, and the probability (7), at norms 0.5 to 4 and biases -4 to 1.
+        point, ring: the probabilities (8) and (6) on one set of pairs; loss: the least loss (2) over the output offset
+            of a network of this bump at all places with both signs, over `points` samples;
+        for the bump of width 2 the :class:`.reductions.Events` of (7) beside (8), at several norms and biases.
 
     Cost: 3 s.
     """
-    slow, fast = networks.pair(gain)
+    widths, slopes, norms = (1.5, 2.0), (-0.5, -1.0, -1.5), (0.5, 1.0, 2.0, 4.0, 8.0)
+    slow, fast = networks.pair(3.0)
     batch = nlgp.minibatch(stream("localization", "cheat loss", seed), slow, fast, points // 2)
     shape = (len(widths), len(slopes), len(norms))
     point, ring, losses = (np.empty(shape) for _ in range(3))
@@ -187,13 +165,7 @@ def planted(begin: str, seed: int, width: float = 2.0, bias: float = -2.0) -> Co
 
 @releases_gil
 def followed(begin: str, gain: float, seed: int, *, steps: int = 4000) -> xr.Dataset:
-    """A network with biases of at most 0 and output offset +1/2, from :func:`planted` fields.
-
-    Returns:
-        spread, frequency, low (step): medians over the neurons of the inverse participation ratio, of the mean
-            frequency and of the share of energy in modes up to 2;
-        bias, norm (step): medians;
-        loss (step): test loss, 40,000 samples.
+    """A network with biases of at most 0 and output offset +1/2, from :func:`planted` fields: medians, and test loss.
 
     Cost: 2 s.
     """

@@ -94,11 +94,8 @@ def loss_terms(places: Sequence[int], gain: float = 0.01, samples: int = 5000) -
 def steps(seeds: Sequence[int] = range(6), pairs: int = 3000, places: int = 30_000) -> xr.Dataset:
     """The steps from (7) to (10) for three filters: constant, bump of width 2, random.
 
-    Returns:
-        differ, tied (gain, filter, norm, bias, seed): pairs, of `pairs`, that (7) decides otherwise than (8), and the
-            share on which rounding ties the sigmoids;
-        moved (gain, filter, seed): (8) at random places minus (9), each on `places` pairs;
-        squares (gain, filter, seed): whether (9) and (10) are the same events.
+    differ and tied are those of :class:`.reductions.Events`, moved is (8) at random places minus (9), each on `places`
+    pairs, and squares says whether (9) and (10) are the same events.
     """
     norms, biases, names = (1.0, 5.0), (-6.0, -2.0, 0.0, 2.0), ["constant", "bump", "random"]
     shape = (2, 3, len(seeds))
@@ -133,12 +130,8 @@ def without_dips(
 ) -> xr.Dataset:
     """Some negative fields as they are and cut to the sign of their peak: (9), and the loss of a tiling by one field.
 
-    Args:
-        runs: W (gain, seed, neuron, pixel), b (gain, seed, neuron); best (gain, seed): the largest value of (9).
-
-    Returns:
-        missed (shape, seed): mean share of what there is to gain in (9) that the fields miss, whole and cut;
-        loss (shape, seed): mean loss (2) of tilings, with the best of several factors of norm and bias.
+    missed is the mean share of what there is to gain in (9), at most `best` (gain, seed), that the fields miss; loss
+    the mean (2) of tilings, with the best of several factors of norm and bias.
 
     Cost: 0.5 s a seed.
     """
@@ -180,12 +173,7 @@ def last_line(ratio: float) -> float:
 
 
 def integrals(pairs: int = 200_000) -> xr.Dataset:
-    """The note's chain by quadrature, its first line by draws, and its last line at many ratios.
-
-    Returns:
-        value (case, line); law (case): the arctan law; wins (case): won pairs of `pairs`;
-        integral, closed (ratio): the last line and the arctan law.
-    """
+    """The note's chain by quadrature, its first line by draws (won pairs), and its last line at many ratios."""
     wins = []
     for s1, s0 in PAIRS:
         rng = stream("localization", "arctan", str(s1), str(s0))
@@ -206,10 +194,9 @@ def integrals(pairs: int = 200_000) -> xr.Dataset:
 
 
 def responses(seeds: Sequence[int] = range(6), samples: int = 30_000) -> xr.Dataset:
-    """Responses of three random filters to nearly Gaussian and Gaussian data, (gain, xi, filter, seed).
+    """Responses of three random filters to Gaussian and nearly Gaussian data, (gain, xi, filter, seed).
 
-    Returns:
-        variance: sample mean square over $w^\\top\\Sigma w$; distance: Kolmogorov-Smirnov from that normal law.
+    Their mean square over that of the law, and the Kolmogorov-Smirnov distance from the law.
     """
     gains, lengths = (0.0, 0.01), (2.0, 1.0)
     variance, distance = (np.empty((2, 2, 3, len(seeds))) for _ in range(2))
@@ -236,11 +223,7 @@ CASES = {
 
 
 def extremes() -> xr.Dataset:
-    """Largest and smallest value of (9) for Gaussian data by the spectra, and what a search in the pixels finds.
-
-    Returns:
-        mode, predicted, found (case, end): of the ends "largest" and "smallest"; one (case): the value of k = 1.
-    """
+    """Largest and smallest value of (9) for Gaussian data by the spectra, what a search in the pixels finds; k = 1."""
     mode, predicted, found, one = [], [], [], []
     for name, (n, lengths) in CASES.items():
         first, second = networks.pair(0.0, n, lengths)
@@ -294,8 +277,8 @@ def cosines(seeds: Sequence[int] = range(6), pairs: int = 10_000) -> xr.Dataset:
     cosine with class 1, "most orthogonal" the smallest with class 0, on one draw of pairs.
 
     Returns:
-        behind (gain, choice, seed): value in (9) of the filter chosen by (9) minus that of the other, on a second draw;
-        row (gain, choice, seed): number of the chosen filter: waves from 0 to 20 cycles, then bumps by width.
+        behind: value in (9) of the filter chosen by (9) minus that of the other, on a second draw; row: number of the
+            chosen filter: waves from 0 to 20 cycles, then bumps by width.
     """
     W = np.concatenate([filters.waves(40), dominance.gabors(40, filters.WIDTHS, [0])[:, 0]])
     rows, behind = (np.empty((2, len(CHOICES), len(seeds)), kind) for kind in (int, float))
@@ -324,9 +307,8 @@ def fourier(seeds: Sequence[int] = range(6), samples: int = 20_000) -> xr.Datase
 
     Returns:
         apart: largest difference of $\langle w, x\rangle$ and $\langle\hat w, \hat x\rangle$ over the largest response;
-        differ (gain): pairs on which the two events differ; off (gain of three): largest entry of
-            $F\Sigma F^*$ off the diagonal over the largest; moduli (gain of three, pair, seed): correlation of
-            $|\hat X_k|^2$ and $|\hat X_l|^2$ for k < l up to 4.
+        differ: pairs on which the two events differ; off: largest entry of $F\Sigma F^*$ off the diagonal over the
+            largest; moduli: correlation of $|\hat X_k|^2$ and $|\hat X_l|^2$ for k < l up to 4.
     """
     rng, gains = stream("localization", "fourier", 0), (*TWO_GAINS, 100.0)
     W, F = rng.standard_normal((5, 40)), np.fft.fft(np.eye(40), norm="ortho")

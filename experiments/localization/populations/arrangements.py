@@ -36,19 +36,17 @@ class Arrangement:
     offset: float = 0.0
 
 
-def arrangements(width: int = networks.WIDTH) -> dict[str, Arrangement]:
-    """All arrangements of networks of some width, a multiple of 20, by name; the first one is the standard network.
+def arrangements() -> dict[str, Arrangement]:
+    """All arrangements by name; the first one is the standard network.
 
-    "clamped m": m biases of 40 (that share of any width) are held at 0 or above, all others at 0 or below;
-    "begun m": these start at +0.5 and the others at -0.5, all of them free; "begun at b": all start at b.  With
-    "offset" the constant 1/2 or -1/2 is added that one population alone is lacking.
+    "clamped m": m biases of forty are held at 0 or above, all others at 0 or below; "begun m": these start at +0.5 and
+    the others at -0.5, all of them free; "begun at b": all start at b.  With "offset" the constant 1/2 or -1/2 is added
+    that one population alone is lacking.
     """
-    if not isinstance(width, int | np.integer) or width < 20 or width % 20:
-        raise ValueError(f"width must be a positive multiple of 20, got {width!r}")
-    free, zero = np.full(width, np.inf), np.zeros(width)
+    free, zero = np.full(networks.WIDTH, np.inf), np.zeros(networks.WIDTH)
 
     def positive(count: int) -> np.ndarray:
-        return np.arange(width) * networks.WIDTH < count * width
+        return np.arange(networks.WIDTH) < count
 
     def clamped(count: int, offset: float = 0.0) -> Arrangement:
         up = positive(count)
@@ -70,30 +68,23 @@ def arrangements(width: int = networks.WIDTH) -> dict[str, Arrangement]:
 
 
 @releases_gil
-def arranged(seed: int, gain: float, *, steps: Sequence[int] = (50, 4000), width: int = networks.WIDTH) -> xr.Dataset:
-    """The standard network and all its :func:`arrangements`, and both of its populations cut out, at some steps.
+def arranged(seed: int, gain: float, *, steps: Sequence[int] = (50, 4000)) -> xr.Dataset:
+    """The standard network and all its :func:`arrangements`, and both of its populations cut out, at ascending steps.
 
-    Args:
-        steps: ascending; the last one is the end.
-
-    Returns:
-        b, and the inverse participation ratio ipr and the mean frequency of each field (step, network, neuron);
-        :func:`.scores.scores` of every arrangement on the same 10,000 points (step, network), loss_covariance
-        (step, network, rival);
-        pruned_NAME (step, part): the same scores of the standard network without the neurons of the other population,
-        part "minus" and "plus", the read-out as it was;
-        diverged (network).
+    Biases, localisation and mean frequency of every field; :func:`.scores.scores` of every arrangement on the same
+    10,000 points; and, as pruned_NAME, those of the standard network without the neurons of the other population, the
+    read-out as it was.
 
     Cost: 19 networks, 0.2 ms for a step of each.
     """
-    cases, pair = arrangements(width), networks.pair(gain)
-    V = len(cases)
-    start = Committee(networks.starts([seed], width).W[[0] * V], np.stack([case.start for case in cases.values()]))
+    cases, pair = arrangements(), networks.pair(gain)
+    V, rate = len(cases), networks.WIDTH / 2
+    start = Committee(networks.starts([seed]).W[[0] * V], np.stack([case.start for case in cases.values()]))
     bounds = tuple(np.stack([getattr(case, end) for case in cases.values()]) for end in ("low", "high"))
     offsets = np.array([case.offset for case in cases.values()])
     rngs = [stream("localization", "batches", seed) for _ in range(V)]
     run = online.train(
-        start, pair, rngs=rngs, rate=width / 2, steps=steps[-1], offset=offsets, bounds=bounds, records=np.array(steps)
+        start, pair, rngs=rngs, rate=rate, steps=steps[-1], offset=offsets, bounds=bounds, records=np.array(steps)
     )
     given = points(seed, pair)
     measured = xr.concat([_measured(run.snapshot(step), offsets, given) for step in steps], "step")

@@ -11,7 +11,6 @@ value has to be compared.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -38,15 +37,6 @@ class Balance(NamedTuple):
         """Share of the positive population among all neurons, shape (...)."""
         return self.plus / (self.minus + self.none + self.plus)
 
-    @property
-    def offset(self) -> np.ndarray:
-        r"""$(p_+ - p_-)/2$, shape (...): the constant part of the output of an erf network with these shares.
-
-        Of the two terms of a pair of fields of either sign, $\sigma(b + |h|) + \sigma(b - |h|)$, one is saturated at
-        the sign of b.  With no output bias, the shares alone set the sum of these constants.
-        """
-        return (self.plus - self.minus) / (2 * (self.minus + self.none + self.plus))
-
 
 def population(b: np.ndarray, dead_zone: float = DEAD_ZONE) -> np.ndarray:
     """-1 or +1, the sign of each bias, and 0 inside the dead zone; integers of the shape of b."""
@@ -63,28 +53,26 @@ def balance(b: np.ndarray, dead_zone: float = DEAD_ZONE) -> Balance:
     return Balance(*((signs == sign).sum(axis=-1) for sign in (-1, 0, 1)))
 
 
-def order(W: np.ndarray, b: np.ndarray, dead_zone: float = DEAD_ZONE) -> np.ndarray:
+def order(W: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The neurons of a network (K, n), (K,) by population, negative first, and then by centre; shape (K,).
 
     Neurons without a centre come last in their population.
     """
     checks.array((None, "n"), W=W)
     checks.array((len(W),), b=b)
-    W, _ = checked(W)
-    signs = population(b, dead_zone)
-    return np.lexsort((centre(W).position, signs))
+    return np.lexsort((centre(checked(W)[0]).position, population(b)))
 
 
 # Tiling.
 
 
 class Match(NamedTuple):
-    r"""How well, where and with which sign each v fits each u: $u \approx c\,\epsilon\,v(\cdot - s)$ with $c > 0$.
+    r"""How well, where and with which sign each field v fits each u: $u \approx c\,\epsilon\,v(\cdot - s)$, $c > 0$.
 
     Attributes:
-        similarity: $\rho(u_i, v_j)$, shape (m, m'); NaN for fields of zeros.
-        shift: s in pixels, shape (m, m'), on the torus (m, m', 2); the first among equals.
-        sign: $\epsilon$, -1 or +1, shape (m, m').
+        similarity: $\rho(u_i, u_j)$, shape (m, m); NaN for fields of zeros.
+        shift: s in pixels, shape (m, m); the first among equals.
+        sign: $\epsilon$, -1 or +1, shape (m, m).
     """
 
     similarity: np.ndarray
@@ -94,29 +82,22 @@ class Match(NamedTuple):
     __repr__ = short
 
 
-def match(U: np.ndarray, V: np.ndarray | None = None, dimension: int = 1) -> Match:
-    """Fits of the fields V to the fields U over all shifts and both signs.
+def match(W: np.ndarray) -> Match:
+    """Fits of all fields (m, n) to one another, over all shifts and both signs.
 
-    Args:
-        U, V: shapes (m, n) and (m', n), on the torus (m, n1, n2) and (m', n1, n2); V defaults to U.
-
-    Cost: O(m m' N log N), and m m' N numbers of 16 bytes for N pixels.
+    Cost: O(m^2 n log n), and m^2 n numbers of 16 bytes.
     """
-    U, V, axes = _pair(U, V, dimension)
-    shape = U.shape[1:]
-    products = np.fft.fftn(_unit(U, axes), axes=axes)[:, None] * np.fft.fftn(_unit(V, axes), axes=axes).conj()
-    correlation = np.fft.ifftn(products, axes=axes).real.reshape(len(U), len(V), math.prod(shape))
-    best = np.abs(correlation).argmax(axis=-1)
-    value = np.take_along_axis(correlation, best[..., None], axis=-1)[..., 0]
-    shift = best if dimension == 1 else np.stack(np.unravel_index(best, shape), axis=-1)
+    transform = np.fft.fft(_unit(W))
+    correlation = np.fft.ifft(transform[:, None] * transform.conj()).real
+    shift = np.abs(correlation).argmax(axis=-1)
+    value = np.take_along_axis(correlation, shift[..., None], axis=-1)[..., 0]
     return Match(np.minimum(np.abs(value), 1.0), shift, np.where(value < 0, -1, 1))
 
 
-def spectral_similarity(U: np.ndarray, V: np.ndarray | None = None, dimension: int = 1) -> np.ndarray:
-    r"""$\sum_k |\hat u_k| |\hat v_k| / \|u\|\|v\|$ of fields as in :func:`match`, shape (m, m'); never below it."""
-    U, V, axes = _pair(U, V, dimension)
-    first, second = (np.abs(np.fft.fftn(_unit(fields, axes), axes=axes)) for fields in (U, V))
-    return np.minimum(np.tensordot(first, second, (axes, axes)) / math.prod(U.shape[1:]), 1.0)
+def spectral_similarity(W: np.ndarray) -> np.ndarray:
+    r"""$\sum_k |\hat u_k| |\hat v_k| / \|u\|\|v\|$ of all fields (m, n), shape (m, m); never below :func:`match`."""
+    amplitudes = np.abs(np.fft.fft(_unit(W)))
+    return np.minimum(amplitudes @ amplitudes.T / amplitudes.shape[1], 1.0)
 
 
 def pairs(values: np.ndarray) -> np.ndarray:
@@ -128,20 +109,20 @@ def pairs(values: np.ndarray) -> np.ndarray:
     return values[np.triu_indices(len(values), 1)]
 
 
-def aligned(W: np.ndarray, dimension: int = 1) -> np.ndarray:
-    """Fields (m, n) or (m, n1, n2), m >= 1, shifted and flipped to fit the one most similar to all; same shape.
+def aligned(W: np.ndarray) -> np.ndarray:
+    """Fields (m, n), m >= 1, shifted and flipped to fit the one most similar to all; same shape.
 
     Their mean is the template of a population whose fields are copies.  Where they are not, it tends to cancel.
     """
-    W, axes = checked(W, dimension)
-    if W.ndim != 1 + dimension or not W.any(axis=axes).all() or not len(W):
+    W, _ = checked(W)
+    if W.ndim != 2 or not W.any(axis=1).all() or not len(W):
         raise ValueError(
-            f"W must hold one or more fields that are not zero, got {checks.given(W, W.any(axis=axes, keepdims=True))}"
+            f"W must hold one or more fields that are not zero, got {checks.given(W, W.any(axis=-1, keepdims=True))}"
         )
-    found = match(W, dimension=dimension)
+    found = match(W)
     reference = found.similarity.sum(axis=1).argmax()
     moves = zip(W, found.shift[reference], found.sign[reference])
-    return np.stack([sign * np.roll(field, shift, axis=axes) for field, shift, sign in moves])
+    return np.stack([sign * np.roll(field, shift) for field, shift, sign in moves])
 
 
 def largest_gap(positions: np.ndarray, n: int) -> float:
@@ -166,14 +147,9 @@ def rayleigh(positions: np.ndarray, n: int) -> float:
     return float(min(np.exp(np.sqrt(1 + 4 * m + 4 * (m**2 - resultant**2)) - (1 + 2 * m)), 1.0))
 
 
-def _pair(U: np.ndarray, V: np.ndarray | None, dimension: int) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
-    U, axes = checked(U, dimension, "U")
-    V = U if V is None else checked(V, dimension, "V")[0]
-    if U.ndim != 1 + dimension or V.ndim != U.ndim or U.shape[1:] != V.shape[1:]:
-        raise ValueError(f"U and V must be stacks of fields on the same pixels, got shapes {U.shape} and {V.shape}")
-    return U, V, axes
-
-
-def _unit(W: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    norms = np.sqrt((W**2).sum(axis=axes, keepdims=True))
+def _unit(W: np.ndarray) -> np.ndarray:
+    """Fields (m, n) of norm one; NaN for fields of zeros."""
+    checks.array(("m", "n"), W=W)
+    W, _ = checked(W)
+    norms = np.sqrt((W**2).sum(axis=1, keepdims=True))
     return np.divide(W, norms, out=np.full(W.shape, np.nan), where=norms > 0)

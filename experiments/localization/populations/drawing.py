@@ -55,9 +55,8 @@ def starts_and_ends(axes: np.ndarray, runs: xr.Dataset) -> None:
     left.legend(fontsize="small")
     over = rules.excess(runs)
     names = sorted(over, key=lambda name: 0.0 if name == "free" else float(name[9:]))
-    for row, name in enumerate(names):
-        low, middle, high = (100 * value for value in (over[name].low, over[name].estimate, over[name].high))
-        right.errorbar(row, middle, [[middle - low], [high - middle]], fmt="o", ms=4, capsize=3, color="k")
+    intervals = [over[name] for name in names]
+    figures.errorbars(right, range(len(names)), intervals, scale=100, fmt="o", ms=4, capsize=3, color="k")
     right.axhline(5, color=figures.COLOURS["threshold"], ls=":")
     right.set_xticks(range(len(names)), ["0" if name == "free" else name[9:] for name in names])
     right.set(xlabel="all biases at the start", ylabel="loss above the best start, %")

@@ -26,10 +26,8 @@ def starting_losses(axes: np.ndarray, curves: xr.DataArray, dots: Mapping[tuple[
                 ax.plot(curves.gain, 100 * (curve / curve[0] - 1), label=f"$K = {K}$", **style)
             drawn = dots[activation, name]
             change = 100 * (drawn / drawn.isel(gain=0) - 1).isel(gain=slice(1, None))
-            for gain in change.gain.values:
-                interval = stats.student(change.sel(gain=gain).values)
-                half = (interval.high - interval.low) / 2
-                ax.errorbar(gain, interval.estimate, half, fmt="o", color=figures.COLOURS["live"], ms=3, capsize=2)
+            intervals = map(stats.student, change.transpose("gain", "seed").values)
+            figures.errorbars(ax, change.gain, intervals, fmt="o", color=figures.COLOURS["live"], ms=3)
             ax.set_xscale("log")
             ax.set_xticks([0.01, 1, 100], ["0.01", "1", "100"])
         row[0].set_ylabel(f"{'ReLU' if activation == 'relu' else 'erf'}: change, %")

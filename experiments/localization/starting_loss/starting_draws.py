@@ -63,7 +63,7 @@ def curves(seeds: Sequence[int] = range(10), samples: int = 5000) -> xr.DataArra
                     neurons=K,
                     variance=list(SCALES.values())[c](K),
                     mean_square=N * size,
-                ).loss
+                )
     coordinates = {"activation": list(starting_loss.ACTIVATIONS), "normalisation": list(nlgp.NORMALISATIONS)}
     coordinates |= {"neurons": list(WIDTHS), "scale": list(SCALES), "gain": list(GAINS), "seed": list(seeds)}
     return xr.DataArray(loss, coordinates, name="loss")

@@ -12,6 +12,7 @@ import xarray as xr
 from scipy import fft, linalg
 
 from experiments.localization import dominance, gaussian_flow, networks, reductions
+from experiments.localization.tiling import cells as ring_average
 from shallow import checks, committee
 from shallow.data import nlgp
 from shallow.data.nlgp import Process
@@ -40,14 +41,8 @@ def ring_errors(quarters: int, samples: int = 500) -> RingErrors:
     templates = np.stack([3 * dominance.gabors(n, [2.0], [0])[0, 0], 2 * dominance.gabors(n, [3.0], [12])[0, 0]])
     biases = np.array([-2.0, 1.5])
     x = nlgp.minibatch(stream("proofs", "ring", quarters), *networks.pair(3.0), samples).x
-    rows = [nlgp.circulant(w).T for w in templates]
-    W = np.concatenate(
-        [np.tile(sign * row, (m, 1)) for row, m in zip(rows, (4 - quarters, quarters)) for sign in (1, -1)]
-    )
-    b = np.repeat(biases, [2 * n * (4 - quarters), 2 * n * quarters])
-    output = committee.Committee(W[None], b[None]).forward(x)[0]
-    h = np.abs(np.stack([x @ row.T for row in rows]))
-    far, near = (_sigma(biases[:, None, None] + sign * h).mean(axis=2) for sign in (1, -1))
+    output = ring_average.network(templates, biases, (4 - quarters, quarters)).forward(x)[0]
+    far, near = ring_average.terms(templates, biases, x)
     shares, halves = p @ (far + near) / 2, (far + near).sum(axis=0) / 4
     offset = (p[1] - 0.5) / 2 * ((far + near)[1] - (far + near)[0])
     folded = (p[0] * (far[0] - 1) + p[1] * (near[1] + 1)) / 2
@@ -229,7 +224,6 @@ class Series(NamedTuple):
     r"""$\mathbb E[e^{-(h + b)^2/2} X_0]$ of a bump around place 0."""
 
     value: float
-    error: float  # standard error of the value
     gaussian: float  # the closed form, with the covariance of X
     sums: np.ndarray  # first one, two and three terms of the cumulant series
 
@@ -243,9 +237,7 @@ def series(gain: float, width: float, bias: float = -1.0, samples: int = 200_000
     v, fourth, one, three, five = (np.mean(p) for p in (h**2, h**4, at * h, at * h**3, at * h**5))
     cumulants = np.array([one, three - 3 * one * v, five - 10 * three * v - 5 * one * fourth + 30 * one * v**2])
     gaussian = -bias * (1 + v) ** -1.5 * np.exp(-(bias**2) / (2 * (1 + v))) * one
-    values = bell * at
-    sums = np.cumsum(cumulants * slopes / (1, 6, 120))
-    return Series(float(values.mean()), float(values.std() / samples**0.5), float(gaussian), sums)
+    return Series(float(np.mean(bell * at)), float(gaussian), np.cumsum(cumulants * slopes / (1, 6, 120)))
 
 
 # The rest.

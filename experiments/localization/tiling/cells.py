@@ -84,10 +84,9 @@ def values(W: np.ndarray, b: np.ndarray, x: np.ndarray) -> dict[tuple[str, str],
 def compared(W: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray) -> xr.Dataset:
     """All formulas against the network at points x with labels y.
 
-    Returns:
-        correlation with the output; error, the root mean square difference over the output's standard deviation; shift,
-        the mean difference over it; lost, the network's accuracy at threshold 0 minus the formula's (form, weights);
-        bound, the largest difference of (4) and the corrected form, own averages and true shares, over the proved one.
+    error is the root mean square difference over the output's standard deviation, shift the mean difference over it,
+    lost the network's accuracy at threshold 0 minus the formula's; bound the largest difference of (4) and the
+    corrected form, own averages and true shares, over the proved one.
     """
     output, found = Committee(W[None], b[None]).forward(x)[0].astype(np.float64), values(W, b, x)
     accuracy, deviation = np.mean((output > 0) == (y > 0)), output.std()
@@ -115,6 +114,15 @@ def bound(b: np.ndarray) -> float:
 # Networks that tile the ring exactly, or by chance.
 
 
+def network(shapes: Sequence[np.ndarray], biases: Sequence[float], copies: tuple[int, int]) -> Committee:
+    """All shifts and both signs of two templates, each so often."""
+    W = np.concatenate(
+        [sign * nlgp.circulant(w).T for w, often in zip(shapes, copies) for sign in (1, -1) for _ in range(often)]
+    )
+    b = np.repeat(biases, [2 * len(shapes[0]) * often for often in copies])
+    return Committee(W[None], b[None])
+
+
 def tiled(
     shapes: Sequence[np.ndarray],
     biases: Sequence[float],
@@ -129,11 +137,7 @@ def tiled(
     """
     n = len(shapes[0])
     x = nlgp.minibatch(stream("localization", "tiled"), *networks.pair(3.0, n), 500).x
-    W = np.concatenate(
-        [sign * nlgp.circulant(w).T for w, often in zip(shapes, copies) for sign in (1, -1) for _ in range(often)]
-    )
-    b = np.concatenate([np.full(2 * n * often, bias) for bias, often in zip(biases, copies)])
-    output = Committee(W[None], b[None]).forward(x)[0]
+    output = network(shapes, biases, copies).forward(x)[0]
     shown = [w[-np.arange(n) % n] if written == "convolution" else w for w in shapes]
     one = dict(zip((-1, 1), np.mean(terms(np.array(shown), np.array(biases), x), axis=0)))
     share = copies[1] / sum(copies)

@@ -52,11 +52,8 @@ def ring_errors(ax: Axes, measured: Mapping[int, xr.Dataset], gain: float) -> No
     }
     for (form, weights), (label, colour, marker, style) in forms.items():
         each = np.stack([one.error.sel(form=form, weights=weights, gain=gain).values for one in measured.values()])
-        intervals = [stats.student(values) for values in each]
-        middle = np.array([one.estimate for one in intervals])
-        reach = [middle - [one.low for one in intervals], [one.high for one in intervals] - middle]
-        look = {"color": figures.COLOURS[colour], "marker": marker, "ms": 4, "lw": 1.2, "capsize": 2}
-        ax.errorbar(list(measured), middle, reach, ls=style, label=label, **look)
+        look = {"color": figures.COLOURS[colour], "marker": marker, "ms": 4, "lw": 1.2}
+        figures.errorbars(ax, list(measured), map(stats.student, each), ls=style, label=label, **look)
     ax.axhline(1 / 3, color="0.5", ls=":")
     ax.set(xscale="log", xlabel="neurons $K$", title=f"$g = {gain:g}$", ylim=(0, None))
     ax.set_xticks(list(measured), [str(width) for width in measured])

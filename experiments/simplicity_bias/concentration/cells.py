@@ -52,10 +52,9 @@ def dimensions(seed: int, d: int, n: int, kind: str, *, starts: int = 50, sweeps
 
 
 def tails(block: int, noise: str, n: int, *, draws: int = 1000) -> xr.Dataset:
-    r"""Exact deviations in the plane for the teacher $e_1$, with $Z_n = \frac1n \sum_k y_k^2 \|x_k\|^2$ of each draw.
+    r"""Exact deviations in the plane for the teacher $e_1$; and above, whether $Z_n > 2\,\mathbb E Z_n$; by draw.
 
-    Returns:
-        deviation (draw,), float32; above (draw,), whether $Z_n > 2\,\mathbb E Z_n$.
+    $Z_n = \frac1n \sum_k y_k^2 \|x_k\|^2$.
     """
     rng = stats.stream("deviation tails", noise, n, block)
     deviations, above = np.empty(draws, dtype=np.float32), np.empty(draws, dtype=np.int8)
@@ -84,12 +83,8 @@ def variance(noise: str) -> float:
 def corners(x, y):
     r"""The sets $\mathfrak D_n(w)$ at the rays orthogonal to a data point in the plane, directly: a corner and an edge.
 
-    Args:
-        x, y: the sample, shapes (n, 2) and (n,).
-
-    Returns:
-        The sum over the points with $\langle w, x_j\rangle > 0$ at the n rays $w = (-x_{k2}, x_{k1})$ and then at their
-        opposites, and the edges $y_k x_k / n$; both (2n, 2).  Cost $O(n^2)$.
+    The corners are the sums over the points with $\langle w, x_j\rangle > 0$ at the n rays $w = (-x_{k2}, x_{k1})$ and
+    then at their opposites, the edges $y_k x_k / n$; both (2n, 2).  Cost $O(n^2)$.
     """
     n = len(x)
     corner, edge = np.zeros((2 * n, 2)), np.empty((2 * n, 2))
@@ -110,14 +105,12 @@ RECORDS = {
     "deviation_dimensions": Recipe(
         dimensions,
         {"d": list(DIMENSIONS), "n": list(SIZES), "kind": ["linear", "relu"], "seed": list(range(5))},
-        {},
-        "Theorem 1: the deviation in several dimensions",
+        about="Theorem 1: the deviation in several dimensions",
     ),
     "deviation_dimensions_more": Recipe(
         dimensions,
         {"d": list(DIMENSIONS), "n": [1_000, 10_000], "kind": ["relu"], "seed": list(range(5, 20))},
-        {},
-        "Theorem 1: the deviation in several dimensions, fifteen more draws with five ReLU units",
+        about="Theorem 1: the deviation in several dimensions, fifteen more draws with five ReLU units",
     ),
     "deviation_quantiles": Recipe(
         dimensions,
@@ -128,8 +121,7 @@ RECORDS = {
     "deviation_tails": Recipe(
         tails,
         {"noise": list(FREEDOM), "n": list(LENGTHS), "block": list(range(20))},
-        {},
-        "Theorem 3 and Corollary 1: twenty thousand deviations in the plane for each law of the labels",
+        about="Theorem 3 and Corollary 1: twenty thousand deviations in the plane for each law of the labels",
         replicates="block",
         shortened={"draws": 100},
     ),

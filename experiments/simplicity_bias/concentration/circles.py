@@ -19,11 +19,8 @@ compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 def turn(p: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     r"""The order in which points change sides on a circle, and their slopes in that order, ascending; both (n,).
 
-    Args:
-        p, q: the coordinates $\langle u, x_k\rangle$ and $\langle v, x_k\rangle$ in the plane of the circle.
-
-    Returns:
-        Points with p = 0 have the slope infinity: they change at the ends of the half turn only.
+    Here and below p, q are the coordinates $\langle u, x_k\rangle$ and $\langle v, x_k\rangle$ in the plane of the
+    circle.  Points with p = 0 have the slope infinity: they change at the ends of the half turn only.
     """
     slopes = np.divide(q, p, out=np.full(len(p), np.inf), where=p != 0)
     order = np.argsort(slopes)
@@ -36,7 +33,7 @@ def angle(slope: np.ndarray | float) -> np.ndarray | float:
 
 
 def weights(p: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """By how much the weight of a point changes: y where it enters, -y where it leaves; shape (n,)."""
+    """By how much the weight of a point changes: y where it enters, -y where it leaves."""
     return np.where(p > 0, -y, y)
 
 
@@ -47,7 +44,9 @@ def at_start(p: np.ndarray, q: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.n
 
 @compiled
 def sweep(changes, x, slopes, start, rest, nodes):
-    r"""The largest $\|S - c\|^2$ over the arcs of a circle, S the sum of the active $y_k x_k$.
+    r"""The largest $\|S - c\|^2$ over the arcs of a circle, S the sum of the active $y_k x_k$; cost O(n d).
+
+    Also its arc (number of changes before it), and 0 or 1 for the first or the second half turn.
 
     Args:
         changes, x, slopes: weights (n,), points (n, d) and slopes (n,), in the order in which they change sides.
@@ -55,11 +54,6 @@ def sweep(changes, x, slopes, start, rest, nodes):
         rest: at the opposite direction $S - c$ is `rest` minus its value here, shape (d,).
         nodes: values of c at equally many arcs apart, shape (at least 2, d), with linear interpolation between them;
             two equal ones make c constant.
-
-    Returns:
-        The square, the arc (number of changes before it), and 0 or 1 for the first or the second half turn.
-
-    Cost: O(n d).
     """
     n, d = x.shape
     stride = -(-n // (len(nodes) - 1))
@@ -123,16 +117,8 @@ def orthogonal(normal):
 def patterns(x: np.ndarray) -> np.ndarray:
     r"""All activation vectors $(\mathbf 1\{\langle w, x_k\rangle > 0\})_k$ of directions w off the n hyperplanes.
 
-    Args:
-        x: inputs, shape (n, d) with d = 2 or 3, in general position.
-
-    Returns:
-        The distinct ones as rows, bool, shape (P, n); by Cover's theorem $P = 2 \sum_{i < d} \binom{n - 1}{i}$.
-
-    Raises:
-        ValueError: for another dimension, or inputs that are not finite.
-
-    Cost: $O(n^d)$ in time and memory.
+    For inputs (n, d) in general position with d = 2 or 3; shape (P, n) with $P = 2 \sum_{i < d} \binom{n - 1}{i}$ by
+    Cover's theorem.  Cost: $O(n^d)$ in time and memory.
     """
     x, _ = alignment.sample(x, np.zeros(len(x)))
     n, d = x.shape

@@ -2,8 +2,7 @@ r"""How far the gradient vectors of a sample are from their mean, over all direc
 
 Exactly in two and three dimensions, by :mod:`.circles`; a lower bound in more, by a walk from great
 circle to great circle.  With signs $\varepsilon_k y_k$ for the labels and zero for D the same functions give the
-supremum of the symmetrised process.
-Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Theorem 1.
+supremum of the symmetrised process.  (Theorem 1.)
 """
 
 from __future__ import annotations
@@ -34,9 +33,6 @@ def supremum(x: np.ndarray, y: np.ndarray, population: np.ndarray | TwoLayer) ->
         population: D(w); either a vector, shape (d,), where it is the same for every w (symmetric inputs and a linear
             teacher; zeros for a symmetrised process), or the teacher, for inputs $N(0, I_2)$.
 
-    Raises:
-        ValueError: for another dimension, or a population that does not fit.
-
     Cost: $O(n \log n)$ for d = 2, 0.2 s for a million points, with a teacher 5 ms more; $O(n^2 \log n)$ for d = 3.
     """
     x, y = alignment.sample(x, y)
@@ -55,7 +51,7 @@ def supremum(x: np.ndarray, y: np.ndarray, population: np.ndarray | TwoLayer) ->
 
 
 class Found(NamedTuple):
-    r"""A lower bound $\|D_n(w) - D(w)\|$ of the supremum and the direction w, shape (d,), at which it is attained."""
+    r"""A lower bound $\|D_n(w) - D(w)\|$ of the supremum and the direction w at which it is attained."""
 
     value: float
     direction: np.ndarray
@@ -76,17 +72,8 @@ def search(
 
     Each step finds the best direction of a whole great circle.  The circle goes through the present w in the direction
     in which points with $y_k \langle x_k, D_n(w) - D(w)\rangle > 0$ near the hyperplane become active and the others
-    inactive; "near" cycles through `WINDOWS`.  After the first cycle the best fifth of the starts goes on.
-
-    Args:
-        x, y, population: as for :func:`supremum`, in any dimension.
-        starts: number of random directions.
-        sweeps: number of circles from each start that is continued.
-
-    Raises:
-        ValueError: for numbers that are not positive, d < 2, or a population that does not fit.
-
-    Cost: $O(n d + n \log n)$ per circle: 1 ms for n = 10 000, d = 20.
+    inactive; "near" cycles through `WINDOWS`.  After the first cycle the best fifth of the starts goes on, with so many
+    `sweeps` of a circle in all.  Cost: $O(n d + n \log n)$ per circle: 1 ms for n = 10 000, d = 20.
     """
     x, y = alignment.sample(x, y)
     if x.shape[1] < 2:

@@ -6,6 +6,7 @@ $D(w) = \frac12 \beta^*$ for every w, or one draw of five ReLU units.
 
 from __future__ import annotations
 
+from functools import partial
 from math import comb
 
 import numpy as np
@@ -27,11 +28,7 @@ ON_EDGE = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def suprema(block: int, n: int, freedom: float = 0.0, draws: int = DRAWS) -> xr.Dataset:
-    r"""Exact suprema $\sup_w \|D_n(w) - D(w)\|$ of the linear teacher, deviation (draw,).
-
-    Args:
-        freedom: 0 for Gaussian noise of the chapter's variance, else the degrees of freedom of Student's t.
-    """
+    """Exact suprema of the linear teacher; noise as in `concentration.FREEDOM`, 0 for the chapter's."""
     rng = stats.stream("planar suprema", n, str(freedom), block)
     found = np.empty(draws)
     for i in range(draws):
@@ -44,11 +41,8 @@ def suprema(block: int, n: int, freedom: float = 0.0, draws: int = DRAWS) -> xr.
 def links(block: int, d: int, n: int, draws: int = 50) -> xr.Dataset:
     r"""The quantities in the proof of Theorem 1, for d = 2 and 3.
 
-    Returns:
-        process (draw,): the supremum; signed (draw,): that of $R_n(w)$, the process with random signs around zero;
-        scaled (draw,): the latter over $\sqrt{Z_n / n}$.  Of the first sample of the cell, over all its patterns u:
-        patterns, their number; operator, the largest ratio of the operator to the Frobenius norm of
-        $M_u = (u_k y_k x_k)_k$; frobenius, the largest ratio of the latter to $(\sum_k y_k^2 \|x_k\|^2)^{1/2}$.
+    By draw: process, the supremum; signed, that of $R_n(w)$, the process with random signs around zero; scaled, the
+    latter over $\sqrt{Z_n / n}$.  Of the first sample alone: :func:`of_patterns`.
     """
     rng = stats.stream("links of the proof", d, n, block)
     centre, found = 0.5 * np.eye(d)[0], np.empty((3, draws))
@@ -64,7 +58,11 @@ def links(block: int, d: int, n: int, draws: int = 50) -> xr.Dataset:
 
 
 def of_patterns(x: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    """Number of activation patterns of a sample (n, d), d = 2 or 3, and the ratios of norms of :func:`links`."""
+    r"""Number of activation patterns u of a sample in two or three dimensions, and largest ratios of norms over them.
+
+    operator: of the operator to the Frobenius norm of $M_u = (u_k y_k x_k)_k$; frobenius: of the latter to
+    $(\sum_k y_k^2 \|x_k\|^2)^{1/2}$.
+    """
     patterns, g = circles.patterns(x).astype(float), y[:, None] * x
     matrices = np.tensordot(patterns, g[:, :, None] * g[:, None, :], axes=1)  # M_u M_u^T
     operator, frobenius = np.linalg.eigvalsh(matrices)[:, -1], np.trace(matrices, axis1=1, axis2=2)
@@ -85,12 +83,8 @@ def cover(n: int, d: int) -> int:
 def rays(block: int, n: int, kind: str, draws: int = DRAWS) -> xr.Dataset:
     r"""The sets $\mathfrak D_n(w)$ at the rays orthogonal to a point against the supremum over the open arcs.
 
-    Args:
-        kind: the teacher, "linear" or "relu"; or "mirrored", a linear teacher with noise of variance one whose n points
-            are n/2 points and their mirror images, as no continuous law draws them.
-
-    Returns:
-        sets (draw,): largest $\|D - D(w)\|$ over D in the sets at the rays; arcs (draw,): the supremum over the arcs.
+    The teacher is "linear" or "relu"; or "mirrored", a linear one with noise of variance one whose n points are n/2
+    points and their mirror images, as no continuous law draws them.
     """
     checks.one_of(("linear", "relu", "mirrored"), kind=kind)
     rng = stats.stream("sets at the rays", kind, n, block)
@@ -119,13 +113,8 @@ def largest_on_rays(x: np.ndarray, y: np.ndarray, population: np.ndarray | TwoLa
 def extremes(block: int, n: int, kind: str, draws: int = DRAWS) -> xr.Dataset:
     r"""Distance of the extremal vectors of samples from those of the infinite sample, and the deviation.
 
-    Args:
-        kind: "linear" or "relu", the teacher.
-
-    Returns:
-        distance (draw,): largest distance of an extremal vector from $S^* = \{D(w) : D(w) \in \mathbb R w\}$;
-        wrong (draw,): the same from $\beta^*$ instead; deviation (draw,): $\sup_w \|D_n(w) - D(w)\|$;
-        count (draw,): number of extremal vectors.
+    By draw: distance, the largest of an extremal vector from $S^* = \{D(w) : D(w) \in \mathbb R w\}$; wrong, the same
+    from $\beta^*$ instead; deviation, $\sup_w \|D_n(w) - D(w)\|$; count, the number of extremal vectors.
     """
     teacher = concentration.teacher(kind, 2)
     rng, found = stats.stream("extremes", kind, n, block), np.empty((4, draws))
@@ -174,61 +163,49 @@ def second_moment(block: int, d: int, draws: int = 500_000) -> xr.Dataset:
     return xr.Dataset({"ratio": np.mean(y**2 * np.sum(x**2, axis=1)) / (d + 2 + d * teachers.NOISE)})
 
 
+_blocks = partial(Recipe, replicates="block")
 RECORDS = {
-    "second_moments": Recipe(
+    "second_moments": _blocks(
         second_moment,
         {"d": list(concentration.DIMENSIONS), "block": list(range(20))},
-        {},
-        "Equation (17): the second moment of ten million points",
-        replicates="block",
+        about="Equation (17): the second moment of ten million points",
     ),
-    "planar_suprema": Recipe(
+    "planar_suprema": _blocks(
         suprema,
         {"n": [100, 300, 1_000, 3_000, 10_000], "freedom": [0.0, 1.5], "block": list(range(8))},
         {},
         "Theorem 1: 200 exact deviations in the plane for each size, with noise of finite and of infinite variance",
-        replicates="block",
     ),
-    "planar_suprema_large": Recipe(
+    "planar_suprema_large": _blocks(
         suprema,
         {"n": [100_000, 1_000_000], "block": list(range(25))},
         {"draws": 1},
         "Theorem 1: exact deviations in the plane of up to a million points",
-        replicates="block",
     ),
-    "links": Recipe(
+    "links": _blocks(
         links,
         {"d": [2, 3], "n": [5, 10, 20, 50, 200], "block": list(range(10))},
-        {},
-        "Proof of Theorem 1: the quantities of its steps in 500 samples of each size",
-        replicates="block",
+        about="Proof of Theorem 1: the quantities of its steps in 500 samples of each size",
     ),
-    "rays": Recipe(
+    "rays": _blocks(
         rays,
         {"n": [6, 20, 100, 1_000], "kind": ["linear", "relu", "mirrored"], "block": list(range(8))},
-        {},
-        "Lemma 1: the sets at the rays against the open arcs",
-        replicates="block",
+        about="Lemma 1: the sets at the rays against the open arcs",
     ),
-    "planar_extremes": Recipe(
+    "planar_extremes": _blocks(
         extremes,
         {"n": [10, 30, 100, 300, 1_000, 3_000, 10_000, 20_000], "kind": ["linear"], "block": list(range(40))},
-        {},
-        "Proposition 1: a thousand samples of each size, linear teacher",
-        replicates="block",
+        about="Proposition 1: a thousand samples of each size, linear teacher",
     ),
-    "planar_extremes_relu": Recipe(
+    "planar_extremes_relu": _blocks(
         extremes,
         {"n": [10, 100, 1_000, 10_000], "kind": ["relu"], "block": list(range(8))},
-        {},
-        "Proposition 1: 200 samples of each size, five ReLU units",
-        replicates="block",
+        about="Proposition 1: 200 samples of each size, five ReLU units",
     ),
-    "planar_extremes_relu_large": Recipe(
+    "planar_extremes_relu_large": _blocks(
         extremes,
         {"n": [100_000], "kind": ["relu"], "block": list(range(25))},
         {"draws": 4},
         "Proposition 1: a hundred samples of 100,000 points, five ReLU units",
-        replicates="block",
     ),
 }

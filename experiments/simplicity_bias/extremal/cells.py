@@ -9,9 +9,7 @@ must be orthogonal to the z inputs, hence the projection of the vector of the ac
 follow from a linear system.  So all extremal vectors can be listed: along the circle in two dimensions
 (:func:`circle`), face by face in few dimensions (:func:`faces`), over all sign vectors for a handful of points
 (:func:`brute_force`).  All take inputs in general position (at most d - 1 of them orthogonal to one direction), as
-almost all samples of a continuous law are, and labels different from zero.
-
-Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Section 2.3.
+almost all samples of a continuous law are, and labels different from zero.  (Section 2.3.)
 """
 
 from __future__ import annotations
@@ -67,9 +65,6 @@ def circle(x: np.ndarray, y: np.ndarray) -> Extremal:
     D_n is constant on the 2n open arcs between the rays orthogonal to an input, and a segment on each ray.  An arc
     holds an extremal vector if $D_n$ or $-D_n$ points into it, a ray if its segment meets the line of the ray.
 
-    Args:
-        x, y: the sample, shapes (n, 2) and (n,), no two inputs parallel, no label zero.
-
     Cost: O(n log n), for sorting: 1 ms for 10,000 points.
     """
     x, y = _general(x, y)
@@ -81,8 +76,7 @@ def circle(x: np.ndarray, y: np.ndarray) -> Extremal:
     slopes = slopes[order]
     if (slopes[1:] == slopes[:-1]).any():
         raise ValueError("x must have no two parallel rows: their rays coincide")
-    vectors, kinds, zeros, zero = _turn(x[order], (y[:, None] * x / len(y))[order], side[order])
-    return _collected(vectors, kinds, zeros, zero=zero)
+    return _once(*_turn(x[order], (y[:, None] * x / len(y))[order], side[order]))
 
 
 def faces(x: np.ndarray, y: np.ndarray) -> Extremal:
@@ -90,12 +84,6 @@ def faces(x: np.ndarray, y: np.ndarray) -> Extremal:
 
     Every face of the arrangement has a vertex, a direction orthogonal to d - 1 inputs; the faces around a vertex
     give these inputs all signs of {-1, 0, 1} and the others the signs they have at the vertex.
-
-    Args:
-        x, y: the sample, shapes (n, d) and (n,), with n >= d >= 2.
-
-    Raises:
-        ValueError: for more than 2e6 pairs of a vertex and a face.
 
     Cost: $2 \cdot 3^{d-1} \binom{n}{d-1}$ patterns of n signs; about 50 ms for d = 3 and n = 60.
     """
@@ -123,8 +111,6 @@ def brute_force(x: np.ndarray, y: np.ndarray) -> Extremal:
     r"""All extremal vectors by trying every sign vector in $\{-1, 0, 1\}^n$: slow and obvious, any n and d.
 
     A sign vector met by A(D) or -A(D) belongs to a direction; where D = 0, a linear program looks for one.
-
-    Cost: 3^n small linear systems; refused above 2e6 sign vectors.
     """
     x, y = _general(x, y)
     n, d = x.shape
@@ -148,12 +134,8 @@ def _of_patterns(
     $\mathfrak D_n$, in which all indicators of Z are 0, and the indicators solve
     $x_Z x_Z^\top (\eta y_Z) = -n\, x_Z D_0$.
 
-    Args:
-        patterns: shape (p, n), values in {-1, 0, 1}.
-
-    Returns:
-        Vectors, kinds and numbers of zeros as in :class:`Extremal` and the patterns, of those that hold an extremal
-        vector.  Where D = 0 it is not examined whether a direction has the pattern.
+    Returns vectors, kinds and numbers of zeros as in :class:`Extremal` and the patterns, of those that hold an extremal
+    vector.  Where D = 0 it is not examined whether a direction has the pattern.
     """
     n, d = x.shape
     push = y[:, None] * x / n
@@ -196,9 +178,9 @@ def _turn(x, push, side):
     """One turn around the circle; rays in order of angle are `side` times x turned by 90 degrees, then their opposites.
 
     Before the first ray the points with side 1 are active; each leaves at its own ray and enters at the opposite one.
-    Returns vectors, kinds and zeros of the extremal vectors other than 0, and whether no point is active on some arc.
+    Returns vectors, kinds and zeros of the extremal vectors, D = 0 for every arc on which no point is active.
     """
-    n, found, zero = len(x), 0, False
+    n, found = len(x), 0
     vectors, kinds, zeros = np.empty((4 * n, 2)), np.empty(4 * n), np.empty(4 * n)
     D0, D1 = push[side > 0, 0].sum(), push[side > 0, 1].sum()
     active = (side > 0).sum()
@@ -210,7 +192,9 @@ def _turn(x, push, side):
             active -= 1
             D0, D1 = D0 - push[k, 0], D1 - push[k, 1]
         if active == 0:
-            D0, D1, zero = 0.0, 0.0, True
+            D0, D1 = 0.0, 0.0
+            vectors[found], kinds[found], zeros[found] = 0.0, 0.0, 0.0
+            found += 1
         else:
             share = -(D0 * x[k, 0] + D1 * x[k, 1]) / (push[k, 0] * x[k, 0] + push[k, 1] * x[k, 1])
             if 0.0 <= share <= 1.0:
@@ -230,7 +214,7 @@ def _turn(x, push, side):
                 kinds[found] = np.sign(after)
                 zeros[found] = 0
                 found += 1
-    return vectors[:found].copy(), kinds[:found].copy(), zeros[:found].copy(), zero
+    return vectors[:found].copy(), kinds[:found].copy(), zeros[:found].copy()
 
 
 def _realised(x: np.ndarray, pattern: np.ndarray) -> bool:
@@ -250,17 +234,12 @@ def _realised(x: np.ndarray, pattern: np.ndarray) -> bool:
     return bool(program.success and program.x[-1] > 0.5)
 
 
-def _collected(vectors: np.ndarray, kinds: np.ndarray, zeros: np.ndarray, *, zero: bool) -> Extremal:
-    parts = [vectors, kinds, zeros]
-    if zero:
-        parts = [np.concatenate([part, np.zeros((1, *part.shape[1:]))]) for part in parts]
-    return Extremal(parts[0], parts[1].astype(np.int8), parts[2].astype(np.int64))
-
-
-def _once(vectors: np.ndarray, kinds: np.ndarray, zeros: np.ndarray) -> Extremal:
-    """What :func:`_of_patterns` found, with D = 0 only once."""
-    proper = kinds != 0
-    return _collected(vectors[proper], kinds[proper], zeros[proper], zero=not proper.all())
+def _once(*found: np.ndarray) -> Extremal:
+    """Vectors, kinds and numbers of zeros, with D = 0 only once, last."""
+    proper = found[1] != 0
+    once = 0 if proper.all() else 1
+    vectors, kinds, zeros = (np.concatenate([one[proper], np.zeros((once, *one.shape[1:]))]) for one in found)
+    return Extremal(vectors, kinds.astype(np.int8), zeros.astype(np.int64))
 
 
 def _general(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

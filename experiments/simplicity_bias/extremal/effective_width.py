@@ -1,8 +1,7 @@
-r"""Clusters of neuron directions when data are few: at the end of early alignment, and at the end of training.
+r"""Clusters of neuron directions when data are few (Section 3): at the end of early alignment, and of training.
 
 Labels of a linear teacher with noise, initialisation (8).  A cluster is a cap of 0.05 rad of directions of one sign
 (:mod:`shallow.clusters`), and their number is that of the heaviest ones with 99 % of the mass $|a_j|\|w_j\|$.
-Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Section 3.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from shallow import alignment, clusters, nets
+from experiments.simplicity_bias import two_fits
+from shallow import clusters, nets
 from shallow.book.recipes import Agreement, Recipe
 from shallow.data import teachers
 from shallow.nets import TwoLayer
@@ -36,36 +36,21 @@ def early(
 ) -> xr.Dataset:
     r"""Clusters at the times $\tau(\epsilon)$ of early alignment, ascending `exponents` $\epsilon$.
 
-    Args:
-        ratio: "orthogonal" (n = d inputs, a random orthogonal matrix times $\sqrt d$), or n/d for Gaussian inputs.
-        scale: $\lambda$ of the initialisation.
+    Inputs are "orthogonal" (n = d of them, a random orthogonal matrix times $\sqrt d$), or Gaussian with a ratio n/d.
 
     Returns, for every exponent: number, wide (with caps of 0.1 rad), by_neurons (the heaviest ones with 99 % of the
     neurons), effective_width (participation ratio) and mass, the sum of $|a_j|\|w_j\|$; and patterns, how many pairs
     (sign of $a_j$, active points whose label has that sign) the neurons have at the start.
-
-    Cost: O(n m d) per step, about 10 s for d = 50, n = 5000.
     """
-    sample, network = _draw(seed, d, ratio, width, scale)
-    largest = np.linalg.norm(alignment.vector(*sample, np.stack([np.eye(d)[0], -np.eye(d)[0]])), axis=1).max()
-    ends = np.round(np.array(exponents) * np.log(1 / scale) / largest / step).astype(int)
-    found, taken = [], 0
+    sample, start = _draw(seed, d, ratio, width, scale)
+    ends = np.round(two_fits.alignment_time(*sample, scale, np.array(exponents)) / step).astype(int)
+    network, found, taken = start, [], 0
     for end in ends:
         network, _ = descend(*sample, network, step=step, steps=end - taken)
-        taken = end
-        groups = clusters.find(network)
-        found.append(
-            [
-                groups.number(),
-                clusters.find(network, 0.1).number(),
-                clusters.number_for(groups.sizes),
-                groups.effective_width,
-                groups.masses.sum(),
-            ]
-        )
+        taken, one, wide = end, clusters.find(network), clusters.find(network, 0.1).number()
+        found.append([one.number(), wide, clusters.number_for(one.sizes), one.effective_width, one.masses.sum()])
     names = ("number", "wide", "by_neurons", "effective_width", "mass")
     columns = {name: ("exponent", np.array(column, float)) for name, column in zip(names, zip(*found))}
-    start = _draw(seed, d, ratio, width, scale)[1]
     agrees = np.sign(start.v)[:, None] * sample.y > 0
     patterns = np.unique(np.column_stack([start.v > 0, (start.W @ sample.x.T > 0) & agrees]), axis=0)
     return xr.Dataset(columns | {"patterns": len(patterns)}, {"exponent": list(exponents)})
@@ -86,12 +71,9 @@ def final(
     r"""Clusters at convergence with $n = \kappa d$ Gaussian points.
 
     Training ends when the mean square is below `interpolated`, when it has lost less than a share `stalled` in the
-    last 200 units of flow time (0: never), or at the flow time `horizon`.
-
-    Returns: number, wide, effective_width as in :func:`early`; loss (mean square), time, and start, the number of
+    last 200 units of flow time (0: never), or at the flow time `horizon`: up to 3 minutes for d = 40, n = 200.
+    Returns number, wide, effective_width as in :func:`early`; loss (mean square), time, and start, the number of
     clusters at the initialisation.
-
-    Cost: O(n m d) per step, up to 3 minutes for d = 40, n = 200.
     """
     sample, network = _draw(seed, d, str(kappa), width, scale)
     start, time, last = clusters.find(network).number(), 0.0, np.inf
@@ -150,14 +132,8 @@ def _draw(seed: int, d: int, ratio: str, width: int, scale: float) -> tuple[teac
         x = d**0.5 * np.linalg.qr(rng.standard_normal((d, d)))[0]
         sample = teachers.labelled(rng, teacher, x)
     else:
-        sample = teachers.gaussian(rng, teacher, _points(d, ratio))
+        sample = teachers.gaussian(rng, teacher, int(ratio) * d)
     return sample, nets.dominated(rng, width, d, scale)
-
-
-def _points(d: int, ratio: str) -> int:
-    if not ratio.isdigit() or int(ratio) < 1:
-        raise ValueError(f"ratio must be 'orthogonal' or a positive whole number n/d as a string, got {ratio!r}")
-    return int(ratio) * d
 
 
 SEEDS = list(range(5))
@@ -165,14 +141,12 @@ RECORDS: dict[str, Recipe] = {
     "early_clusters": Recipe(
         early,
         {"d": [5, 20, 50], "ratio": ["orthogonal", "1", "2", "10", "100"], "seed": SEEDS},
-        {},
-        "Clusters at the end of early alignment against n/d",
+        about="Clusters at the end of early alignment against n/d",
     ),
     "final_clusters": Recipe(
         final,
         {"kappa": [1, 2, 5], "d": [5, 10, 20, 40], "seed": SEEDS},
-        {},
-        "Clusters at convergence with n of the order of d",
+        about="Clusters at convergence with n of the order of d",
         agreement=Agreement(elsewhere=0.1),  # a neuron at the limit of a cluster changes a count by one
     ),
     "final_clusters_whole": Recipe(

@@ -1,7 +1,4 @@
-r"""How many directions early alignment leads to: extremal vectors of planar samples, and the inputs behind them.
-
-Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Section 3.
-"""
+r"""How many directions early alignment leads to (Section 3): extremal vectors of planar samples, and their inputs."""
 
 from __future__ import annotations
 
@@ -22,15 +19,10 @@ LAWS = ("gaussian", "cube", "stretched")
 def numbers(n: int, *, labels: str = "teacher", noise: str = "gaussian", size: float = 0.3, draws: int) -> xr.Dataset:
     r"""Extremal vectors of samples of n Gaussian inputs in the plane.
 
-    Args:
-        labels: "teacher", $y = x_1 + \xi$, or "noise", $y = \xi$.
-        noise: $\xi$ is "gaussian", or a "sign" $\pm$.
-        size: standard deviation of $\xi$.
+    The labels are those of a "teacher", $y = x_1 + \xi$, or "noise", $y = \xi$; $\xi$ is "gaussian", or a "sign" $\pm$.
 
     Returns, for every draw: number; rays, how many of them belong to a direction orthogonal to an input; and angle,
     the largest between an extremal direction and the first axis, in radians.
-
-    Cost: O(n log n) a draw, 2 ms for n = 10,000.
     """
     checks.one_of(LABELS, labels=labels)
     checks.one_of(("gaussian", "sign"), noise=noise)
@@ -49,12 +41,8 @@ def numbers(n: int, *, labels: str = "teacher", noise: str = "gaussian", size: f
 def drift(law: str, d: int, *, n: int = 1_000_000, directions: int = 100, block: int = 20_000) -> xr.Dataset:
     r"""How far $D_n(w)$ of a linear teacher is from $\frac12\Sigma\beta^*$, in standard errors of its components.
 
-    Args:
-        law: of the inputs: N(0, I_d); uniform on a cube; or a Gaussian with standard deviations from 2 to 1/2.
-
-    Returns:
-        worst: the largest distance over random directions w and $\beta^*$ = e_1 or a random unit vector.
-        trials: of how many components.
+    Inputs are N(0, I_d); uniform on a cube; or Gaussian with standard deviations from 2 to 1/2.  Returns `worst`, the
+    largest distance over random directions w and $\beta^*$ = e_1 or a random unit vector, of so many `trials`.
     """
     checks.one_of(LAWS, law=law)
     rng, widths = stream("symmetric", law, d), np.linspace(2, 0.5, d)
@@ -88,7 +76,7 @@ RECORDS: dict[str, Recipe] = {
         "The same with more or less noise, and with noise of two values",
     ),
     "symmetric_laws": Recipe(
-        drift, {"law": list(LAWS), "d": [2, 5]}, {}, "Vectors of a linear teacher for symmetric laws of the inputs"
+        drift, {"law": list(LAWS), "d": [2, 5]}, about="Vectors of a linear teacher for symmetric laws of the inputs"
     ),
     "toward_extremal": Recipe(
         early_alignment.toward_extremal,
@@ -111,7 +99,6 @@ RECORDS: dict[str, Recipe] = {
     "final_clusters_large": Recipe(
         effective_width.final,
         {"kappa": [1, 2], "d": [30, 60], "seed": range(5)},
-        {},
-        "Clusters at convergence in 30 and 60 dimensions",
+        about="Clusters at convergence in 30 and 60 dimensions",
     ),
 }

@@ -1,7 +1,4 @@
-r"""Neurons with one pattern, the function $G_n$, and directions of small teachers: Section 2.3 and Section 3, checked.
-
-Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks".
-"""
+r"""Neurons with one pattern, the function $G_n$, and directions of small teachers: Sections 2.3 and 3, checked."""
 
 from __future__ import annotations
 
@@ -41,10 +38,7 @@ def predicted_step(x: np.ndarray, y: np.ndarray, network: TwoLayer, step: float)
 
 
 def compare_steps(seed: int, d: int, *, steps: int = 100, step: float = 0.05) -> xr.Dataset:
-    """Random steps of the trainer beside :func:`predicted_step`, 500 neurons and 50 points.
-
-    Returns `worst`, the largest relative difference, and `company`, how many neurons share a pattern on average.
-    """
+    """Largest difference of the trainer's steps from :func:`predicted_step`; and how many neurons share a pattern."""
     rng = stream("sb one step", d, seed)
     x, y = teachers.gaussian(rng, teachers.first_axis(d), 50)
     network, worst, company, taken = nets.small(rng, 500, d, 0.02), 0.0, [], 0
@@ -83,10 +77,9 @@ def jumps(d: int, seed: int, *, n: int = 200, near: float = 1e-9, h: float = 1e-
 
 
 def orthogonal_counts(n: int) -> xr.Dataset:
-    """Extremal vectors of n orthogonal inputs by trying all 3^n sign vectors, for all 2^n signs of the labels.
+    """For how many signs of labels n orthogonal inputs have as many extremal vectors as the formula says.
 
-    Returns `agree`, for how many signs of labels the number is that of the formula, `of` all of them; `inside`, the
-    largest number that belongs to directions orthogonal to no input.
+    And `inside`, the largest number that belongs to directions orthogonal to no input.
     """
     agree, inside = 0, 0
     for signs in itertools.product((0, 1), repeat=n):
@@ -123,10 +116,8 @@ def two_examples(d: int) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
 def stretched_tangent(ratio: float, angle: float, turns: np.ndarray) -> np.ndarray:
     r"""Tangent component of D(w) for one unit at `angle` and Gaussian inputs of variances `ratio` and 1.
 
-    With $x = S z$, $z \sim N(0, I)$: $D(w) = S\, D^{I}(S w)$ for the teacher $\sigma(\langle S v, z\rangle)$.
-
-    Args:
-        turns: angles of w, shape (p,).
+    With $x = S z$, $z \sim N(0, I)$: $D(w) = S\, D^{I}(S w)$ for the teacher $\sigma(\langle S v, z\rangle)$; `turns`
+    are angles of w.
     """
     S, v = np.array([ratio**0.5, 1.0]), np.array([np.cos(angle), np.sin(angle)])
     w = np.column_stack([np.cos(turns), np.sin(turns)])
@@ -159,12 +150,12 @@ def unit_solutions(law: str | float, angle: float, points: int = 4000) -> int:
 
 RECORDS: dict[str, Recipe] = {
     "one_matrix": Recipe(
-        compare_steps, {"d": [3, 5], "seed": [0, 1, 2]}, {}, "Steps of neurons with one pattern, by one matrix"
+        compare_steps, {"d": [3, 5], "seed": [0, 1, 2]}, about="Steps of neurons with one pattern, by one matrix"
     ),
     "teacher_directions_plane": Recipe(
-        planar_solutions, {"k": list(UNITS), "seed": range(50)}, {}, "Solutions of condition (6) in the plane, all"
+        planar_solutions, {"k": list(UNITS), "seed": range(50)}, about="Solutions of condition (6) in the plane, all"
     ),
     "orthogonal_numbers": Recipe(
-        orthogonal_counts, {"n": range(1, 8)}, {}, "Extremal vectors of orthogonal inputs, by trial"
+        orthogonal_counts, {"n": range(1, 8)}, about="Extremal vectors of orthogonal inputs, by trial"
     ),
 }

@@ -3,9 +3,7 @@ r"""Directions with $D(w) \parallel w$: what extremal vectors become when the sa
 With every direction covered by inputs, D is extremal iff $D = D(w)$ for a w with D = 0 or $D/\|D\| = \pm w$; these w
 are the zeros of the tangent field $F(w) = D(w) - \langle w, D(w)\rangle w$, the gradient of
 $G(w) = \langle w, D(w)\rangle$ on the sphere.  Here inputs are $N(0, I_d)$ and the teacher is a two-layer network, so
-that D(w) has a closed form (:func:`shallow.alignment.population`).
-
-Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Section 3.
+that D(w) has a closed form (:func:`shallow.alignment.population`).  (Section 3.)
 """
 
 from __future__ import annotations
@@ -32,13 +30,10 @@ NULL = 1e-12
 
 @dataclass(frozen=True)
 class Solutions:
-    r"""Solutions w of the condition (6) and their vectors D(w).
+    r"""Solutions w of the condition (6), their vectors D(w), exactly zero where it vanishes, and their indices.
 
-    Attributes:
-        directions: w, shape (q, d).
-        vectors: D(w), shape (q, d), exactly zero where it vanishes.
-        indices: sign of the determinant of the derivative of F, shape (q,); 0 where D = 0.  If no solution is missed
-            and none has D = 0 they add up to the Euler characteristic of the sphere: 2 for odd d, 0 for even d.
+    An index is the sign of the determinant of the derivative of F, and 0 where D = 0.  If no solution is missed and
+    none has D = 0 they add up to the Euler characteristic of the sphere: 2 for odd d, 0 for even d.
     """
 
     directions: np.ndarray
@@ -64,12 +59,7 @@ def on_circle(teacher: TwoLayer) -> Solutions:
     $[-\pi, \pi]$, and $f'' + f = \frac1\pi \sum_i a_i \|v_i\| \mathrm{sgn}(s_i) \cos s_i$ is a sinusoid between two of
     the 2k angles where an $s_i$ is 0 or $\pi$.  On a piece shorter than $\pi$ on which it has one sign, with a positive
     solution h of $h'' + h = 0$, the Wronskian $W = h f' - h' f$ is monotone ($W' = h (f'' + f)$), hence f/h has at most
-    one turning point and f at most two zeros: three bracketed root searches find them.
-
-    Raises:
-        ValueError: for another dimension, biases, a teacher that is zero, or one with F = 0 on a whole arc.
-
-    Cost: O(k^2); about 1 ms per unit.
+    one turning point and f at most two zeros: three bracketed root searches find them.  Cost: O(k^2), 1 ms per unit.
     """
     _check(teacher, dimension=2)
     angles = np.arctan2(teacher.W[:, 1], teacher.W[:, 0])
@@ -88,11 +78,6 @@ def newton(teacher: TwoLayer, starts: np.ndarray) -> Solutions:
 
     The derivative of F on the tangent space is
     $\sum_i \frac{a_i \|v_i\| \sin t_i}{2\pi} (I + p_i p_i^\top) - G(w) I$, $p_i$ the unit vector from w towards $v_i$.
-
-    Args:
-        teacher: k units without biases.
-        starts: shape (s, d), any non-zero vectors.
-
     Cost: about 20 steps of O(k d^2 + d^3) per start, 2 to 10 microseconds each start for d <= 5 and k <= 8.
     """
     _check(teacher)
@@ -232,11 +217,7 @@ def _newton(starts: np.ndarray, units: np.ndarray, weights: np.ndarray) -> np.nd
 
 
 def solutions(seed: int, d: int, k: int, starts: int = 2000) -> xr.Dataset:
-    """Solutions w of condition (6) for a random teacher of k units, by Newton's method from random directions.
-
-    Variables: `count`, how many; `proper`, those with D different from zero; `euler`, the sum of their indices (2 on an
-    even-dimensional sphere if none is missing and none has D = 0).
-    """
+    """Numbers of :class:`Solutions` for a random teacher of k units, by Newton's method from random directions."""
     teacher = teachers.relu(stats.stream("teacher directions", d, k, seed), k, d)
     found = newton(teacher, stats.stream("Newton starts", d, k, seed).standard_normal((starts, d)))
     return xr.Dataset(

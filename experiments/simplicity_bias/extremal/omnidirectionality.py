@@ -1,8 +1,7 @@
 """Whether the neurons of a wide network keep pointing everywhere: ReLU against the smooth GeLU, with two inputs.
 
 The largest angle free of neurons shrinks with the width as long as the directions of an infinitely wide network fill
-the circle, and stops shrinking once they do not.
-Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Section 4.1.
+the circle, and stops shrinking once they do not.  (Section 4.1.)
 """
 
 from __future__ import annotations
@@ -38,13 +37,9 @@ def gaps(
 ) -> xr.Dataset:
     r"""Largest angular gaps between the directions $w_j / \|w_j\|$ at flow times $t / \|D_n(\beta^*)\|$.
 
-    Args:
-        activation: "relu" or "gelu".
-        initialisation: $(w_j, a_j) = \frac{\lambda}{\sqrt m} (\tilde w_j, \tilde a_j)$ with "dominated" $\tilde w_j$
-            uniform in the unit disc and $\tilde a_j = \pm 1$, the same with another factor $\lambda$ on $w_j$
-            ("equation 8"), or all components standard normal ("gaussian").
-        scale: $\lambda$.
-        times: ascending.
+    The initialisation is $(w_j, a_j) = \frac{\lambda}{\sqrt m} (\tilde w_j, \tilde a_j)$ with "dominated" $\tilde w_j$
+    uniform in the unit disc and $\tilde a_j = \pm 1$, the same with another factor $\lambda$ on $w_j$ ("equation 8"),
+    or all components standard normal ("gaussian").
 
     Returns, for every time: gap, the largest angle without a neuron, in radians; one_sign, the largest angle without
     a neuron of positive output weight; and loss, the mean square.
@@ -55,16 +50,12 @@ def gaps(
     sample, network = _draw(seed, n, m, scale, initialisation)
     first = np.linalg.norm(alignment.vector(*sample, np.eye(2)[0]))
     ends = np.round(np.array(times) / first / step).astype(int)
-    run = plain.train(
-        *sample,
-        network,
-        step=step,
-        steps=ends[-1],
-        activation=activation,
-        rates=(1.0, 1.0, 0.0),
-        records=ends,
-        measure=lambda now: (largest_gap(now.W), largest_gap(now.W[now.v > 0])),
-    )
+    options = {"step": step, "steps": ends[-1], "activation": activation, "rates": (1.0, 1.0, 0.0)}
+
+    def look(now: TwoLayer) -> tuple[float, float]:
+        return largest_gap(now.W), largest_gap(now.W[now.v > 0])
+
+    run = plain.train(*sample, network, records=ends, measure=look, **options)
     gap, one_sign = zip(*run.values)
     columns = {"gap": gap, "one_sign": one_sign, "loss": 2 * run.loss}
     return xr.Dataset({name: ("time", np.array(column)) for name, column in columns.items()}, {"time": list(times)})
@@ -90,42 +81,23 @@ def _draw(seed: int, n: int, m: int, scale: float, initialisation: str) -> tuple
     return sample, TwoLayer(scale / m**0.5 * W, np.zeros(m), scale / m**0.5 * a)
 
 
+BOTH = {"activation": list(ACTIVATIONS)}
+STARTS = BOTH | {"initialisation": list(INITIALISATIONS)}
 WIDTHS = [2**k for k in range(8, 15)]
 RECORDS: dict[str, Recipe] = {
     "gaps": Recipe(
         gaps,
-        {
-            "activation": list(ACTIVATIONS),
-            "initialisation": list(INITIALISATIONS),
-            "n": [20, 100],
-            "m": WIDTHS,
-            "seed": [0, 1, 2],
-        },
-        {},
-        "Largest angles without a neuron against the width, ReLU and GeLU",
+        STARTS | {"n": [20, 100], "m": WIDTHS, "seed": [0, 1, 2]},
+        about="Largest angles without a neuron against the width, ReLU and GeLU",
     ),
     "gaps_wide": Recipe(
         gaps,
-        {
-            "activation": list(ACTIVATIONS),
-            "initialisation": list(INITIALISATIONS),
-            "n": [20],
-            "m": [2**15, 2**16],
-            "seed": [0, 1, 2],
-        },
-        {},
-        "The same with few points and up to 65536 neurons",
+        STARTS | {"n": [20], "m": [2**15, 2**16], "seed": [0, 1, 2]},
+        about="The same with few points and up to 65536 neurons",
     ),
     "gaps_draws": Recipe(
         gaps,
-        {
-            "activation": list(ACTIVATIONS),
-            "initialisation": ["gaussian"],
-            "n": [20],
-            "m": [2**k for k in range(12, 17)],
-            "seed": [3, 4, 5],
-        },
-        {},
-        "Three more draws with few points and Gaussian weights, 4096 to 65536 neurons",
+        BOTH | {"initialisation": ["gaussian"], "n": [20], "m": [2**k for k in range(12, 17)], "seed": [3, 4, 5]},
+        about="Three more draws with few points and Gaussian weights, 4096 to 65536 neurons",
     ),
 }

@@ -4,13 +4,13 @@ Training from small weights on labels $y = \langle\beta^*, x\rangle + \eta$ is s
 early alignment (:func:`transition.early_step`), and the first time at which the train loss is within a tenth of that of
 least squares, when the linear estimator has been *learned*.  Neurons are tagged at
 either moment and followed.  Eight settings tell apart what might keep the limit from being two ReLU units: the start,
-inputs near the hyperplane orthogonal to $\beta^*$, and the noise of the batches.
-Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Sections 3-5.
+inputs near the hyperplane orthogonal to $\beta^*$, and the noise of the batches.  (Sections 3-5.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -57,9 +57,6 @@ SETTINGS = {
 @releases_gil
 def anatomy(seed: int, *, setting: str, n: int, times: Sequence[float], width: int = 1008, d: int = 5) -> xr.Dataset:
     r"""One run followed to the flow times `times` (ascending), $t = 2 \cdot \mathrm{rate} \cdot \mathrm{steps}$.
-
-    Args:
-        setting: a name of `SETTINGS`.
 
     Returns, with mass $|a_j|\|w_j\|$ and losses the mean square without 1/2, at every time:
         train, excess: losses of the network; excess is exact for Gaussian inputs, else over 50000 points;
@@ -129,26 +126,18 @@ class _Flow:
     """A network under mini-batch descent, asked for at increasing flow times."""
 
     def __init__(self, sample: teachers.Sample, network: TwoLayer, setting: Setting, rng: np.random.Generator):
-        self.sample, self.network, self.rng, self.taken = sample, network, rng, 0
-        self.rate, self.batch = setting.rate, setting.batch or len(sample.y)
+        self.sample, self.network, self.rate, self.taken = sample, network, setting.rate, 0
+        self.options = {"rate": setting.rate, "batch": setting.batch or len(sample.y), "rng": rng, "dtype": np.float32}
 
     def proceed(self, time: float) -> None:
         steps = round(time / (2 * self.rate)) - self.taken
         if steps > 0:
-            run = minibatch.train(
-                *self.sample,
-                self.network,
-                rate=self.rate,
-                steps=steps,
-                batch=self.batch,
-                rng=self.rng,
-                dtype=np.float32,
-            )
-            self.network, self.taken = run.network, self.taken + steps
+            self.network = minibatch.train(*self.sample, self.network, steps=steps, **self.options).network
+            self.taken += steps
 
 
 def _moments(run: _Flow, deviation: float, enough: float) -> dict[str, tuple[TwoLayer, float]]:
-    """Network and time at the end of early alignment, and when the loss is first below `enough` (whole times)."""
+    """Network and flow time at the end of early alignment, and at the first whole time with a loss below `enough`."""
     tau = 2 * run.rate * transition.early_step(run.sample, deviation, run.rate)
     run.proceed(tau)
     found = {"aligned": (run.network, tau)}
@@ -184,7 +173,8 @@ def _measures(
         for weight in (mass, np.ones_like(mass))
     )
     without, without_random = (
-        [_mean(without_neurons(network, sample, tag)) for tag in chosen.values()] for chosen in (tags, random)
+        [float(np.mean(without_neurons(network, sample, tag) ** 2)) for tag in chosen.values()]
+        for chosen in (tags, random)
     )
     return xr.Dataset(
         {
@@ -224,10 +214,6 @@ def top_share(network: TwoLayer, sample: teachers.Sample, tag: np.ndarray, share
     return float(gain[: round(share * len(gain))].sum() / whole) if tag.any() and whole > 0 else 0.0
 
 
-def _mean(residuals: np.ndarray) -> float:
-    return float(np.mean(residuals**2))
-
-
 def _risk(teacher: TwoLayer, x: np.ndarray | None) -> Callable[[TwoLayer], float]:
     """Excess risk over the inputs x, or exactly over Gaussian ones."""
     if x is None:
@@ -238,19 +224,16 @@ def _risk(teacher: TwoLayer, x: np.ndarray | None) -> Callable[[TwoLayer], float
 
 #: Flow times at which the runs are looked at, two to a decade.
 TIMES = [20, 63, 200, 632, 2000]
+_runs = partial(Recipe, anatomy, shortened={"times": [20]})
 RECORDS: dict[str, Recipe] = {
-    "anatomy": Recipe(
-        anatomy,
+    "anatomy": _runs(
         {"setting": list(SETTINGS)[:4], "n": [2000, 5000, 10_000], "seed": [0, 1, 2]},
         {"times": TIMES},
         "Limits taken apart, with and without what Theorem 2 assumes",
-        shortened={"times": [20]},
     ),
-    "anatomy_noise": Recipe(
-        anatomy,
+    "anatomy_noise": _runs(
         {"setting": list(SETTINGS)[4:], "n": [2000], "seed": [0, 1, 2]},
         {"times": TIMES[:-1]},
         "The same with a tenth of the rate, and with the full batch",
-        shortened={"times": [20]},
     ),
 }

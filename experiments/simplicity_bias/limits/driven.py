@@ -2,8 +2,6 @@
 
 Where a network has fewer neurons than points its output layer alone cannot interpolate, and small steps would take too
 long; a Gauss-Newton step moves both layers at once, by the least change that fits the labels to first order.
-Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Section 1
-(what stopping is compared with).
 """
 
 from __future__ import annotations
@@ -70,12 +68,8 @@ def driven(
 ) -> xr.Dataset:
     r"""Order-one weights, $w_j \sim N(0, I/d)$ and $a_j \sim N(0, 1/m)$: SGD at the rate gain / m, then Gauss-Newton.
 
-    Args:
-        most: Gauss-Newton steps at most, until the train loss is a hundredth of the noise.
-
-    Returns:
-        train, excess, after "SGD" and after the Gauss-Newton steps, "driven" (stage); taken: the number of these;
-        moved: their change of all weights over the norm of these.  With most = 0 the first stage alone.
+    At `most` so many Gauss-Newton steps, until the train loss is a hundredth of the noise; 0 is the first stage alone.
+    `moved` is their change of all weights over the norm of these.
     """
     target, sample, _ = transition.drawn(seed, n, d=d, width=width)
     rng = stream("interpolating", seed, n, width, d)
@@ -98,8 +92,7 @@ RECORDS: dict[str, Recipe] = {
     "driven": Recipe(
         driven,
         {"n": [1000, 2000], "seed": [0, 1, 2]},
-        {},
-        "Interpolation from order-one weights with 1008 neurons, both layers",
+        about="Interpolation from order-one weights with 1008 neurons, both layers",
         agreement=Agreement(relative=1e-3),
         shortened={"most": 0},
     ),

@@ -1,8 +1,7 @@
 """Networks that interpolate noisy labels of a linear teacher where training from small weights does not.
 
 Interpolation at any sample size: :func:`capacity` solves the output layer of random hidden neurons by least squares,
-:func:`interpolating` trains a network of order-one weights until it fits the noise.
-Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Section 4.1.
+:func:`interpolating` trains a network of order-one weights until it fits the noise.  (Section 4.1.)
 """
 
 from __future__ import annotations
@@ -27,11 +26,8 @@ def capacity(seed: int, *, n: int, width: int = 10_000, d: int = 5) -> xr.Datase
 
     Returns:
         rank: number of eigenvalues of $\Phi\Phi^\top$, $\Phi_{kj} = \sigma(\langle w_j, x_k\rangle)$, above $n\epsilon$
-            times the largest, which is what rounding leaves of zero;
-        condition: its largest eigenvalue over the smallest;
-        train: mean square on the sample, by Cholesky's factor with two steps of refinement; NaN where the rank is below
-            n and there is none;
-        excess: excess risk of the interpolating network, NaN likewise.
+            times the largest, which is what rounding leaves of zero; condition: its condition number;
+        train, excess: mean square on the sample and excess risk; NaN where the rank is below n.
 
     Cost: $n^2 m$ operations in matrix products and $n^3$; 8 s for n = 5000, m = 10000 on one core.
     """
@@ -64,10 +60,8 @@ def interpolating(
 
     Plain SGD as in Figure 1 but for the rate, gain / m: that of Figure 1 diverges at these weights, because the largest
     eigenvalue of the tangent kernel grows like m.  At every step in `records` the network is looked at, and beside
-    it the network with the least change of its output weights that interpolates.
-
-    Returns, at the steps `records`: train, excess, as SGD leaves the network; solved_train, solved_excess, with solved
-    output weights; and moved, the root mean square of that change over that of the output weights.
+    it, `solved`, the network with the least change of its output weights that interpolates; `moved` is the root mean
+    square of that change over that of the output weights.
 
     Cost: 95 microseconds per step, and $n^2 m$ operations in matrix products per record.
     """
@@ -88,17 +82,8 @@ def interpolating(
             "moved": float(np.linalg.norm(change) / np.linalg.norm(network.v)),
         }
 
-    path = minibatch.train(
-        *sample,
-        start,
-        rate=gain / width,
-        steps=records[-1],
-        batch=min(batch, n),
-        rng=rng,
-        records=records,
-        measure=look,
-        dtype=np.float32,
-    )
+    options = {"rate": gain / width, "batch": min(batch, n), "rng": rng, "dtype": np.float32}
+    path = minibatch.train(*sample, start, steps=records[-1], records=records, measure=look, **options)
     return xr.Dataset(
         {name: ("step", [value[name] for value in path.values]) for name in path.values[0]}, {"step": list(records)}
     )
@@ -116,8 +101,7 @@ RECORDS: dict[str, Recipe] = {
     "capacity": Recipe(
         capacity,
         {"n": [500, 1000, 2000, 5000], "seed": [0, 1]},
-        {},
-        "Interpolation by the output layer of 10,000 random neurons",
+        about="Interpolation by the output layer of 10,000 random neurons",
         agreement=Agreement(rounding=("train",)),
     ),
     "interpolating": Recipe(

@@ -20,7 +20,7 @@ from shallow.nets import TwoLayer
 from shallow.stats import stream
 from shallow.train import minibatch
 
-PRESENT = 1000  # the step by which a run is recognised
+PRESENT = 1000
 CORNER = 1e-4  # a neuron lies on a data hyperplane if the sine of its angle to it is at most this
 
 
@@ -41,14 +41,10 @@ def continued(
         full: steps of descent on the full batch, in float64, at the rate one over the :func:`stationary.sharpness` of
             the end (half of the largest stable one), at which to look.
         slow: mini-batch steps at a tenth of the rate of Figure 1 at which to look; none: the run up to a thousand steps
-            alone.
+            alone, by which it is recognised.
 
-    Returns:
-        train, excess at the thousandth step (step) of the run;
-        loss, gradient, sharpness at the restart, at the end of the decayed steps, and after the full batch (moment):
-            the train loss, the norm of the smallest subgradient (:func:`stationary.gradient_norm`), the largest
-            eigenvalue;
-        full_loss (full), full_rate; slow_loss, slow_excess (slow): along the two continuations.
+    Returns train loss, :func:`stationary.gradient_norm` and sharpness at the restart, at the end of the decayed steps,
+    and after the full batch (moment); and losses along the two continuations.
     """
     target, sample, start = transition.drawn(seed, n, width=width)
     rng = stream("simplicity bias", "batches", 5, n, width, seed)
@@ -94,8 +90,7 @@ RECORDS: dict[str, Recipe] = {
     "continued": Recipe(
         continued,
         {"n": [2000, 1000], "seed": [0, 1, 2]},
-        {},
-        "Figure 2 continued: the full batch, and 8 million steps at a tenth of the rate",
+        about="Figure 2 continued: the full batch, and 8 million steps at a tenth of the rate",
         shortened={"slow": ()},
     ),
 }

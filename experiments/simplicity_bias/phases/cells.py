@@ -3,8 +3,7 @@ r"""The phases of a run in the setting of Theorem 2: slow growth, fast growth, c
 For the neurons of one sign and the half sample $S_\pm$ that they see, $q = \sum a_j^2$, $\beta = \sum a_j w_j$,
 $u_j = w_j / a_j$, $H = \frac1n X_\pm^\top X_\pm$, $D = H\beta_n$ with the least-squares fit $\beta_n$, and the excess
 loss $E = \tfrac12 (\beta - \beta_n)^\top H (\beta - \beta_n)$.  Slow growth ends when $q = \epsilon_2$, at $t_2$, fast
-growth when $\|\beta - \beta_n\| = \epsilon_3$, at $t_3$.
-Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Appendix E.
+growth when $\|\beta - \beta_n\| = \epsilon_3$, at $t_3$.  (Appendix E.)
 """
 
 from __future__ import annotations
@@ -56,11 +55,10 @@ def growth(
     r"""Slow and fast growth in one run; every variable for both signs.
 
     Returns:
-        norm: $\|D\|$; share: $m_\pm / m$.
-        slow, fast: $t_2$ and $t_3$, to two steps.
+        norm: $\|D\|$; share: $m_\pm / m$; slow, fast: $t_2$ and $t_3$, to two steps.
         spread: $\max_{ij} |1 - \langle u_i, u_j\rangle|$ at $t_2$.
-        pairs: error of the pairwise identity (30) between $t_2$ and $t_3$, relative to its right-hand side.
-        aggregate: error of $\dot\beta = M H (\beta_n - \beta)$ there, relative.
+        pairs, aggregate: relative errors of the pairwise identity (30) and of $\dot\beta = M H (\beta_n - \beta)$ up to
+            $t_3$.
         rising: whether no $|a_j|$ decreases between $t_2$ and $t_3$; turning: $\|\beta - \beta_n\|$ when the first does
             after $t_2$ (0 if none does).
         inside: whether from the alignment time on no pattern changes and all neurons have that of their half.
@@ -133,34 +131,31 @@ def convergence(
     """
     x, y, network, _ = two_fits.draw(seed, n, scale=scale, whiten=whiten, fresh=1, both_signs=True)
     steps = [two_fits.steps_of(time, step) for time in horizons]
-    looks = np.unique(
-        np.concatenate(
-            [
-                np.arange(0, two_fits.steps_of(80.0, step), 8),
-                *(np.linspace(end // 2, end, 20).astype(int) for end in steps),
-            ]
-        )
-    )
+    halves = [np.linspace(end // 2, end, 20).astype(int) for end in steps]
+    looks = np.unique(np.concatenate([np.arange(0, two_fits.steps_of(80.0, step), 8), *halves]))
     run = flow.train(x, y, network, step=step, steps=steps[-1], records=looks)
     Z = np.concatenate([run.W, run.v[:, :, None]], axis=2)
     moved = np.sqrt(np.sum(np.diff(Z, axis=0) ** 2, axis=(1, 2)))
     late = [(looks[:-1] >= end // 2) & (looks[1:] <= end) for end in steps]
     columns = {"path": ("horizon", np.array([moved[rows].sum() for rows in late]))}
     found = [_convergence_of(half(x, y, sign), run, sign * network.v > 0, step) for sign in SIGNS]
-    slope, promised, local, away = zip(*found)
-    columns |= {"slope": ("sign", np.array(slope)), "promised": ("sign", np.array(promised))}
-    columns |= {"local": ("sign", np.array(local))}
-    columns["away"] = ("sign", "horizon"), np.array(away)[:, np.searchsorted(looks, steps)]
+    *rates, away = map(np.array, zip(*found))
+    columns |= {name: ("sign", rate) for name, rate in zip(("slope", "promised", "local"), rates)}
+    columns["away"] = ("sign", "horizon"), away[:, np.searchsorted(looks, steps)]
     return xr.Dataset(columns, {"sign": list(SIGNS), "horizon": list(horizons)})
+
+
+def _distance(W: np.ndarray, v: np.ndarray, part: Half) -> tuple[np.ndarray, np.ndarray]:
+    r"""$\|\beta - \beta_n\|$ and the excess loss E at states (p, m, d), (p, m) of the neurons of one sign."""
+    gap = np.einsum("tj,tjd->td", v, W) - part.fit
+    return np.linalg.norm(gap, axis=1), np.einsum("td,de,te->t", gap, part.H, gap) / 2
 
 
 def _convergence_of(part: Half, run: flow.Run, members: np.ndarray, step: float) -> tuple:
     W, v = run.W[:, members], run.v[:, members]
-    gap = np.einsum("tj,tjd->td", v, W) - part.fit
-    excess, away = np.einsum("td,de,te->t", gap, part.H, gap) / 2, np.linalg.norm(gap, axis=1)
+    away, excess = _distance(W, v, part)
     start = int(np.argmax(away <= FAST))
-    rows = np.arange(len(excess)) >= start
-    rows &= (excess > FLOOR) & (np.cumsum(excess[::-1] > FLOOR)[::-1] > 0)
+    rows = (np.arange(len(excess)) >= start) & (excess > FLOOR)
     slope = np.polyfit(run.steps[rows] * step, np.log(excess[rows]), 1)[0]
     M = np.sum(v[-1] ** 2) * np.eye(len(part.D)) + W[-1].T @ W[-1]
     local = 2 * np.linalg.eigvals(M @ part.H).real.min()
@@ -176,9 +171,9 @@ def gradient_domination(
     The gradient is that of $L_\pm$ with its ReLUs.  Random states: the last one with every weight changed by a factor
     $1 + s\xi$ and a part $s \|w_j\| \xi$, s between 0.001 and 1; kept within 0.05 of the fit and in the cone.
 
-    Returns, for each sign: path, the smallest left over right side along the run after $t_3$ (while E > 1e-20); near,
-    the same at `points` random states inside; outside, the share of random states that break it when every $w_j$ is
-    replaced by $-w_j$, so that no neuron is in its cone.
+    path: the smallest left over right side along the run after $t_3$ (while E > 1e-20); near: the same at `points`
+    random states inside; outside: the share of random states that break it when every $w_j$ is replaced by $-w_j$, so
+    that no neuron is in its cone.
     """
     x, y, network, _ = two_fits.draw(seed, n, scale=scale, whiten=whiten, fresh=1, both_signs=True)
     run = flow.train(x, y, network, step=step, steps=two_fits.steps_of(80.0, step), records=8)
@@ -186,9 +181,8 @@ def gradient_domination(
     for sign in SIGNS:
         part, members, rng = half(x, y, sign), sign * network.v > 0, stream("domination", seed, n, sign)
         W, v = run.W[:, members], run.v[:, members]
-        gap = np.einsum("tj,tjd->td", v, W) - part.fit
-        excess = np.einsum("td,de,te->t", gap, part.H, gap) / 2
-        late = (np.linalg.norm(gap, axis=1) <= FAST) & (excess > FLOOR)
+        away, excess = _distance(W, v, part)
+        late = (away <= FAST) & (excess > FLOOR)
         along = _ratios(W[late], v[late], part, n, excess[late])
         near_W, near_v = _around(rng, W[-1], v[-1], part, points)
         outside = _ratios(-near_W[:50], near_v[:50], part, n)
@@ -207,7 +201,7 @@ def _around(
         new_v = v * (1 + s * rng.standard_normal((200, len(v))))
         shifts = np.linalg.norm(W, axis=1)[:, None] * rng.standard_normal((200, *W.shape))
         new_W = W + s[:, :, None] * shifts
-        near = np.linalg.norm(np.einsum("pj,pjd->pd", new_v, new_W) - part.fit, axis=1) <= NEAR
+        near = _distance(new_W, new_v, part)[0] <= NEAR
         near &= (v * new_v > 0).all(axis=1)
         new_W, new_v = new_W[near], new_v[near]
         inside = (new_W @ part.x.T > 0).all(axis=(1, 2))
@@ -273,18 +267,16 @@ RECORDS: dict[str, Recipe] = {
     "phases_early": Recipe(
         early_alignment.under_margin,
         SCALES | {"n": [1000, 10_000]} | LAWS | DRAWS,
-        {},
-        "Early alignment in the setting of Theorem 2, by scale and sample size",
+        about="Early alignment in the setting of Theorem 2, by scale and sample size",
     ),
-    "phases_early_fine": Recipe(graded, SCALES | LAWS | DRAWS, {}, "The same with steps that resolve the turn"),
+    "phases_early_fine": Recipe(graded, SCALES | LAWS | DRAWS, about="The same with steps that resolve the turn"),
     "phases_convergence": Recipe(
-        convergence, {"n": [1000, 10_000]} | LAWS | MORE, {}, "The last phase: decay of the loss, length of the path"
+        convergence, {"n": [1000, 10_000]} | LAWS | MORE, about="The last phase: decay of the loss, length of the path"
     ),
     "phases_domination": Recipe(
         gradient_domination,
         {"n": [100, 1000]} | LAWS | {"seed": range(5)},
-        {},
-        "The inequality (45) along runs and at random states",
+        about="The inequality (45) along runs and at random states",
     ),
     "phases_cones": Recipe(
         decoupling.cones,
@@ -299,6 +291,6 @@ RECORDS: dict[str, Recipe] = {
         "What finite steps do to the balance of the weights",
     ),
     "phases_decoupling": Recipe(
-        decoupling.decoupling, {"n": [100, 1000]} | LAWS | DRAWS, {}, "The descent against two decoupled systems"
+        decoupling.decoupling, {"n": [100, 1000]} | LAWS | DRAWS, about="The descent against two decoupled systems"
     ),
 }

@@ -1,8 +1,4 @@
-"""Along a run of Theorem 2: balancedness, the two decoupled systems, cones that are never left, and waiting.
-
-Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Sections 4.1
-and 4.2, Lemmas 2 and 4 and equation (23).
-"""
+"""Along a run of Theorem 2: balancedness (Lemma 2), two decoupled systems (Lemma 4, eq. 23), cones, and waiting."""
 
 from __future__ import annotations
 
@@ -23,11 +19,7 @@ def balance(W: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 @releases_gil
 def drift(seed: int, n: int, step: float, *, time: float = two_fits.TIME, **setting) -> xr.Dataset:
-    r"""How far Lemma 2 fails with a finite step.
-
-    Returns:
-        drift: $\max_j |\Delta(a_j^2 - \|w_j\|^2)|$ from start to end; flips: output weights of another sign at the end.
-    """
+    r"""How far Lemma 2 fails with a finite step: $\max_j |\Delta(a_j^2 - \|w_j\|^2)|$, and output weights that flip."""
     x, y, network, _ = two_fits.draw(seed, n, **setting)
     end = flow.train(x, y, network, step=step, steps=two_fits.steps_of(time, step)).network
     moved = balance(end.W, end.v) - balance(network.W, network.v)
@@ -51,10 +43,7 @@ def decoupled(x: np.ndarray, y: np.ndarray, network: TwoLayer, *, step: float, r
     r"""Equation (23) by steps: neurons with $\pm a_j > 0$ see the residuals of $S_\pm$ alone, through their own sum.
 
     $\dot w_j = a_j D_\pm$ and $\dot a_j = \langle w_j, D_\pm\rangle$ with $D_\pm = \frac1n \sum_{k \in S_\pm} (y_k -
-    \langle\beta_\pm, x_k\rangle) x_k$.
-
-    Returns:
-        The states (W, v) at the recorded steps, shape (R, m, d + 1).
+    \langle\beta_\pm, x_k\rangle) x_k$.  Returns the states (W, v) at the recorded steps, shape (R, m, d + 1).
     """
     W, v, kept, t = network.W.copy(), network.v.copy(), [], 0
     systems = [
@@ -82,10 +71,8 @@ def _system(W, v, H, h, step, steps):
 def decoupling(seed: int, n: int, *, time: float = two_fits.TIME, parts: int = 20, **setting) -> xr.Dataset:
     r"""The full descent and the two decoupled systems from the state at the alignment time $\tau$ on.
 
-    Returns:
-        gap: largest difference of parameters after $\tau$, relative to the largest parameter.
-        late: patterns that changed after $\tau$.
-        stopping: flow time at which $\sum_{\pm a_j > 0} a_j^2$ reaches one half (sign).
+    gap: largest difference of parameters after $\tau$, relative to the largest parameter; late: patterns that changed
+    then; stopping: flow time at which $\sum_{\pm a_j > 0} a_j^2$ reaches one half.
     """
     x, y, network, _ = two_fits.draw(seed, n, **setting)
     step, last = two_fits.STEP, two_fits.steps_of(time)
@@ -109,13 +96,10 @@ def decoupling(seed: int, n: int, *, time: float = two_fits.TIME, parts: int = 2
 
 @releases_gil
 def cones(seed: int, n: int, *, time: float = two_fits.TIME, records: int = 40, **setting) -> xr.Dataset:
-    r"""How parallel the neurons of one sign become, and whether they leave their cone.
+    r"""How parallel the neurons of one sign become, and whether they leave their cone (Section 4.2).
 
-    Returns:
-        spread: $\max (1 - \langle w_i/a_i, w_j/a_j\rangle)$ over pairs with $a_i a_j > 0$ (time), the time counted from
-            the alignment time $\tau$ on.
-        outside: neurons that are not active on exactly their half sample (time).
-        late: patterns that changed after $\tau$.
+    spread: $\max (1 - \langle w_i/a_i, w_j/a_j\rangle)$ over pairs with $a_i a_j > 0$; outside: neurons that are not
+    active on exactly their half sample; late: patterns that changed.  The time counts from the alignment time $\tau$.
     """
     x, y, network, _ = two_fits.draw(seed, n, **setting)
     tau = int(np.ceil(two_fits.alignment_time(x, y, setting.get("scale", two_fits.SCALE)) / two_fits.STEP))
@@ -128,24 +112,13 @@ def cones(seed: int, n: int, *, time: float = two_fits.TIME, records: int = 40, 
             u = W[rows] / v[rows, None]
             spread[r] = max(spread[r], (1 - u @ u.T).max(initial=-np.inf))
             outside[r] += ((W[rows] @ x.T > 0) != (sign * x[:, 0] > 0)).any(axis=1).sum()
-    return xr.Dataset(
-        {
-            "spread": ("time", spread),
-            "outside": ("time", outside),
-            "late": ((), run.changed[run.changes > tau].sum()),
-        },
-        {"time": later * two_fits.STEP},
-    )
+    found = {"spread": ("time", spread), "outside": ("time", outside), "late": run.changed[run.changes > tau].sum()}
+    return xr.Dataset(found, {"time": later * two_fits.STEP})
 
 
 @releases_gil
 def waiting(seed: int, n: int, *, times: np.ndarray, **setting) -> xr.Dataset:
-    r"""Distance from the two fits and losses at flow times from 0 on, as long as one likes.
-
-    Returns:
-        distance: on the training inputs, relative (time); loss: mean square on them (time); excess: mean of
-        $(h(x) - x_1)^2$ over fresh inputs (time).
-    """
+    """Distance from the two fits on the training inputs, loss and excess risk at flow times from 0 on."""
     x, y, network, fresh = two_fits.draw(seed, n, **setting)
     target = two_fits.as_network(two_fits.fits(x, y))
     records = np.unique(np.append(0, np.round(np.asarray(times) / two_fits.STEP).astype(int)))

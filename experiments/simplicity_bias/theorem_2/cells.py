@@ -2,8 +2,7 @@ r"""Assumption 1 on the inputs: two laws that meet it, and the extremal vectors 
 
 Both laws are symmetric with the margin $|x_1| \ge c\|x\|$, $\beta^* = e_1$.  *Conditioned*: N(0, I_d) given the margin
 (:func:`shallow.data.teachers.with_margin`).  *Squeezed*: N(0, I_d) with $t = x_1/\|x\|$ moved from $|t| < 2c$ to
-$\mathrm{sign}(t)\,(c + |t|/2)$ at the same norm.  Source: Boursier and Flammarion, "Simplicity bias and optimization
-threshold in two-layer ReLU networks", Assumption 1 and equation (19).
+$\mathrm{sign}(t)\,(c + |t|/2)$ at the same norm.  (Assumption 1 and equation (19).)
 """
 
 from __future__ import annotations
@@ -23,10 +22,7 @@ LAWS = ("conditioned", "squeezed")
 
 
 def squeezed(rng: np.random.Generator, n: int, d: int, c: float) -> np.ndarray:
-    r"""n inputs of the squeezed law with margin c < 1/2, shape (n, d).
-
-    The map stretches nothing and doubles the density on $c \le |t| < 2c$, so the law stays continuous and symmetric.
-    """
+    r"""n inputs of the squeezed law with margin c < 1/2; the map doubles the density on $c \le |t| < 2c$."""
     x = rng.standard_normal((n, d))
     size = np.linalg.norm(x, axis=1)
     t = x[:, 0] / size
@@ -37,7 +33,7 @@ def squeezed(rng: np.random.Generator, n: int, d: int, c: float) -> np.ndarray:
 
 
 def variances(law: str, d: int, c: float) -> np.ndarray:
-    r"""Diagonal of $\Sigma = \mathbb E xx^\top$, shape (d,), by quadrature over t; off the diagonal it is zero."""
+    r"""Diagonal of $\Sigma = \mathbb E xx^\top$, by quadrature over t; off the diagonal it is zero."""
     if law == "conditioned":
         return teachers.variances(d, c)
 
@@ -84,12 +80,8 @@ def conditions(law: str, d: int, c: float, *, n: int) -> xr.Dataset:
 def pairs(c: float, whiten: bool, d: int, n: int, *, draws: int) -> xr.Dataset:
     r"""Whether the extremal vectors are two, $D_n(\beta^*)$ and $D_n(-\beta^*)$, in draws of the conditioned law.
 
-    Returns:
-        two: exactly these two, to 1e-12 (draw).
-        event: in the plane, whether $\sup_w\|D_n(w) - \frac12\Sigma\beta^*\|$ is below $\frac{c'}2\|\Sigma\beta^*\|$
-            with the margin c' of the inputs (draw); by the margin every $D_n(w)$ then has the signs of $\beta^*$.
-
-    Cost: milliseconds a draw in the plane, $O(n^3)$ in d = 3.
+    event: in the plane, whether $\sup_w\|D_n(w) - \frac12\Sigma\beta^*\|$ is below $\frac{c'}2\|\Sigma\beta^*\|$ with
+    the margin c' of the inputs; by the margin every $D_n(w)$ then has the signs of $\beta^*$.
     """
     first = np.eye(d)[0]
     centre = first / 2 * (1 if whiten else teachers.variances(d, c)[0])

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from experiments.simplicity_bias import two_fits
+from experiments.simplicity_bias import early_alignment, two_fits
 from experiments.simplicity_bias.concentration import bounds
-from shallow import alignment, checks
+from experiments.simplicity_bias.phases import cells as phases
+from shallow import checks
 from shallow.data import teachers
 from shallow.nets import TwoLayer
 from shallow.stats import stream
@@ -38,16 +39,7 @@ def pairs(step: float, time: float = 16.0) -> Pairs:
 
 def growing_along(scale: float, step: float = 0.01) -> float:
     r"""Largest error of $\langle w_j/a_j, \hat D\rangle = \tanh(\|D\| t)$ up to $\tau$ with $\varepsilon = \frac14$."""
-    x, y, network, _ = two_fits.draw(0, 1000, scale=scale, fresh=1, both_signs=True)
-    steps = round(two_fits.alignment_time(x, y, scale) / step)
-    run = flow.train(x, y, network, step=step, steps=steps, records=1)
-    times, worst = step * np.arange(len(run.v)), 0.0
-    for sign in (1, -1):
-        D = alignment.vector(x, y, sign * np.eye(x.shape[1])[0])
-        size, members = np.linalg.norm(D), sign * network.v > 0
-        found = run.W[:, members] @ (D / size) / run.v[:, members]
-        worst = max(worst, np.abs(found - np.tanh(size * times)[:, None]).max())
-    return float(worst)
+    return early_alignment.under_margin(0, 1000, scale=scale, whiten=True, step=step).tanh.item()
 
 
 def left_behind(d: int, omega: float, cosine: float, draws: int = 200_000) -> tuple[float, float]:
@@ -93,15 +85,12 @@ def points_needed(d: int, *, refined: bool) -> int:
 def domination(seed: int, n: int = 1000) -> float:
     r"""$\|\nabla L_+\|^2$ over $2 \lambda_{\min}(H) q (L_+ - L_+^*)$ in a random state in the cone."""
     x, y, _, _ = two_fits.draw(seed, n, fresh=1)
-    half = x[:, 0] > 0
-    x, y, rng = x[half], y[half], stream("domination", seed)
+    part, rng = phases.half(x, y, 1), stream("domination", seed)
     a = rng.uniform(0.5, 1.0, 20)
     w = a[:, None] * (np.eye(x.shape[1])[0] * rng.uniform(0.3, 0.9) + 0.02 * rng.standard_normal((20, x.shape[1])))
-    H, fit, beta = x.T @ x / n, np.linalg.lstsq(x, y)[0], a @ w
-    D = H @ (fit - beta)
-    gradient = (a @ a) * (D @ D) + ((w @ D) ** 2).sum()
-    excess = 0.5 * (beta - fit) @ H @ (beta - fit)
-    return float(gradient / (2 * np.linalg.eigvalsh(H)[0] * (a @ a) * excess))
+    D, away = part.H @ (part.fit - a @ w), a @ w - part.fit
+    gradient, excess = (a @ a) * (D @ D) + ((w @ D) ** 2).sum(), away @ part.H @ away / 2
+    return float(gradient / (2 * np.linalg.eigvalsh(part.H)[0] * (a @ a) * excess))
 
 
 def opening(a: float, residual_sign: int, step: float = 1e-3) -> tuple[float, float]:

@@ -85,8 +85,7 @@ RECORDS: dict[str, Recipe] = {
     "variants": Recipe(
         variant,
         {"kind": list(VARIANTS), "n": [100, 750, 1250, 2000, 5000, 10_000], "seed": [0]},
-        {},
-        "Figure 1 with 1008 neurons, with Adam and with GeLU, 2 million steps",
+        about="Figure 1 with 1008 neurons, with Adam and with GeLU, 2 million steps",
         shortened={"steps": 1000},
     ),
 }

@@ -145,16 +145,9 @@ def train(
 ) -> Run:
     r"""Train $\sum_j v_j\,\sigma(\langle w_j, x\rangle)$ on the mean square (no factor 1/2) of shuffled mini-batches.
 
-    Args:
-        x, y: inputs (n, d) and labels (n,).
-        network: the initial network, without biases; not changed.  It is rounded to single precision, and what comes of
-            it is handed back in double precision; a TwoLayer is only the carrier of the weights.
-        activation, optimiser: of :data:`ACTIVATIONS` and :data:`OPTIMISERS`; "adam" as in torch.optim.
-        batch, rng: see :class:`shallow.train.minibatch.Batches`.
-        records, measure: ascending steps, and what is measured there of the network.
-
-    Raises:
-        Diverged: when a weight is not finite at a record.
+    The network has no biases.  It is rounded to single precision, and what comes of it is handed back in double
+    precision; a TwoLayer is only the carrier of the weights.  Adam is that of torch.optim, the batches are
+    :class:`shallow.train.minibatch.Batches`, and at the steps `records` the network is measured.
 
     Cost: about 6 d + 10 operations per neuron and sample of a batch, and 40 more with the GeLU.
     """

@@ -8,6 +8,7 @@ authors'.  Every one of them is a parameter.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -134,13 +135,10 @@ def run(
         batch: samples in a batch; n or more is the full batch.
         snapshots: those up to `steps`, and `steps` itself, are recorded.
         decayed: further steps from the final point, with the rate multiplied by 0.85 every 50,000 (Figure 2).
-        anatomy: also what :func:`dissect` finds.
-        keep: also the final weights.
 
-    Returns:
-        The :func:`measures` with dimension step; `ols` and `ols_excess`, training loss and excess risk of least squares
-        on the same data; with `decayed`, `decayed_train` (restart) every 50,000 steps from the restart on, and the
-        measures of the end as `decayed_*`; with `keep`, `weights` (neuron, coordinate), w and then a, float32.
+    Returns the :func:`measures` by step; `ols` and `ols_excess`, training loss and excess risk of least squares on the
+    same data; with `decayed`, `decayed_train` every 50,000 steps from the restart on, and the measures of the end as
+    `decayed_*`; with `anatomy`, what :func:`dissect` finds; with `keep`, the final `weights`, w and then a, float32.
 
     Cost: 10 microseconds per step at width 1008, d = 5 and batch 32 on one core, 95 at width 10,000.
     """
@@ -191,12 +189,11 @@ def dissect(early: TwoLayer, late: TwoLayer, sample: teachers.Sample) -> xr.Data
     r"""What the final network is made of, in terms of what early alignment left.
 
     Returns:
-        purity (tolerance, weight): share of the late mass (or of the neurons) that its early cluster keeps together;
-        early_clusters, late_clusters (tolerance): clusters that carry 99 % of the mass;
+        purity: share of the late mass (or of the neurons) that its early cluster keeps together;
+        early_clusters, late_clusters: clusters that carry 99 % of the mass;
         unaligned: share of the neurons with $|\cos\angle(w_j, D_n(w_j))| < 0.9$ at the end of early alignment;
-        heaviest (part, cluster, coordinate): the :data:`HEAVIEST` clusters of 0.02 rad of the final network among the
-        neurons that were aligned then, and among the others: w and then a, float32;
-        kept (part): share of each part's mass that they carry; share (part): the part's share of the whole mass.
+        heaviest: the :data:`HEAVIEST` clusters of 0.02 rad of the final network among the neurons that were aligned
+        then, and among the others: w and then a, float32; kept: share of each part's mass that they carry.
     """
     d = sample.x.shape[1]
     both = [[clusters.find(network, tolerance) for tolerance in TOLERANCES] for network in (early, late)]
@@ -268,9 +265,6 @@ def crossing(n: np.ndarray, excess: np.ndarray) -> float:
 
     Between the last n with a value of at most 0 and the first with a positive one, n is interpolated linearly in
     $\log n$.  NaN if no value is positive, and the first n if that one already is.
-
-    Args:
-        n, excess: vectors of one length; n ascending and positive.
     """
     checks.array(("sizes",), n=n, excess=excess)
     checks.positive(n=n)
@@ -313,81 +307,46 @@ SIZES_3 = [17, 34, 68, 135, 270, 540, 1080]
 SEEDS = [0, 1, 2]
 #: A cell is verified by the first thousand steps of the same run, in a second at most.
 SHORT = {"steps": 1000, "anatomy": False, "decayed": 0, "keep": False}
-
+_runs = partial(Recipe, run, shortened=SHORT)
+_at_equal_time = partial(Recipe, at_equal_time, shortened={"time": 10.0})
+#: Sizes and seed of the runs with other settings.
+AROUND = {"n": [350, 500, 750, 1000, 1500, 2000, 3000, 5000], "seed": [0]}
 
 RECORDS: dict[str, Recipe] = {
-    "figure_1": Recipe(
-        run,
+    "figure_1": _runs(
         {"n": SIZES, "seed": [0]},
         {"width": WIDTH, "anatomy": True},
         "Figure 1 at full scale: 10,000 neurons, 8 million steps",
-        shortened=SHORT,
     ),
-    "figure_1_narrow": Recipe(
-        run,
+    "figure_1_narrow": _runs(
         {"n": [30, 50, *SIZES, 30_000], "seed": SEEDS},
         {"width": NARROW, "anatomy": True, "keep": True, "decayed": 2_000_000},
         "Figures 1 and 2 with 1008 neurons: 8 million steps, then 2 million with a decaying rate",
-        shortened=SHORT,
     ),
-    "dimension_3": Recipe(
-        run,
-        {"n": SIZES_3, "seed": SEEDS},
-        {"d": 3},
-        "The threshold in dimension 3",
-        shortened=SHORT,
-    ),
-    "scales": Recipe(
-        run,
-        {
-            "scale": [1e-6, 1e-2, NARROW**-0.5],
-            "n": [350, 500, 750, 1000, 1500, 2000, 3000, 5000, 10_000],
-            "seed": [0],
-        },
+    "dimension_3": _runs({"n": SIZES_3, "seed": SEEDS}, {"d": 3}, "The threshold in dimension 3"),
+    "scales": _runs(
+        {"scale": [1e-6, 1e-2, NARROW**-0.5], "n": [*AROUND["n"], 10_000], "seed": [0]},
         {"steps": 2_000_000},
         "Sensitivity to the initial scale",
-        shortened=SHORT,
     ),
-    "rates": Recipe(
-        at_equal_time,
-        {"rate": [0.05, 0.003, 0.001], "n": [350, 500, 750, 1000, 1500, 2000, 3000, 5000], "seed": [0]},
-        {},
-        "Sensitivity to the learning rate at equal flow time",
-        shortened={"time": 10.0},
+    "rates": _at_equal_time(
+        {"rate": [0.05, 0.003, 0.001]} | AROUND, about="Sensitivity to the learning rate at equal flow time"
     ),
-    "batches": Recipe(
-        at_equal_time,
-        {"batch": [8, 128], "n": [350, 500, 750, 1000, 1500, 2000, 3000, 5000], "seed": [0]},
-        {"rate": 0.01},
-        "Sensitivity to the batch at equal flow time",
-        shortened={"time": 10.0},
+    "batches": _at_equal_time(
+        {"batch": [8, 128]} | AROUND, {"rate": 0.01}, "Sensitivity to the batch at equal flow time"
     ),
-    "full_batch": Recipe(
-        at_equal_time,
+    "full_batch": _at_equal_time(
         {"n": [500, 1000, 2000, 5000], "seed": [0]},
         {"rate": 0.05, "batch": 1_000_000},
         "Full-batch descent at the flow time of the mini-batch runs",
-        shortened={"time": 10.0},
     ),
-    "small_rates": Recipe(
-        at_equal_time,
+    "small_rates": _at_equal_time(
         {"rate": [0.05, 0.003, 0.001], "n": [2000], "seed": [0]},
         {"time": 8e4},
         "Small learning rates above the threshold, to four times the flow time",
-        shortened={"time": 10.0},
     ),
-    "widths": Recipe(
-        run,
-        {"width": [100, 300, 1000, 3000], "seed": SEEDS},
-        {"n": 5000},
-        "The width at 5000 points",
-        shortened=SHORT,
-    ),
-    "late": Recipe(
-        run,
-        {"n": [5000, 10_000], "seed": [0]},
-        {"steps": 32_000_000},
-        "Four times the steps above the threshold",
-        shortened=SHORT,
+    "widths": _runs({"width": [100, 300, 1000, 3000], "seed": SEEDS}, {"n": 5000}, "The width at 5000 points"),
+    "late": _runs(
+        {"n": [5000, 10_000], "seed": [0]}, {"steps": 32_000_000}, "Four times the steps above the threshold"
     ),
 }

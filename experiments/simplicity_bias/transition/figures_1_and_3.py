@@ -6,6 +6,8 @@ A loss at a constant rate can be read in the middle of an excursion.  These runs
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import xarray as xr
 
@@ -42,8 +44,7 @@ def run_and_decay(
     Returns:
         train, excess (step): training loss and excess risk at the constant rate; ols, ols_excess: of least squares;
         and, if `decayed` is positive, decayed_train (restart), every 50,000 steps; the other measures of the end,
-        decayed_excess and so on; heaviest (cluster, coordinate): the 128 heaviest clusters of 0.02 rad of the final
-        network, w and then a, float32; kept: the share of the mass that they carry.
+        decayed_excess and so on; and its :func:`heaviest` clusters.
 
     Cost: 8 microseconds per step at width 1008, d = 5 and batch 32 on one core, 80 at width 10,000.
     """
@@ -88,7 +89,7 @@ def run_and_decay(
 
 
 def heaviest(network: TwoLayer) -> xr.Dataset:
-    """The heaviest clusters of a network, see :func:`run_and_decay`."""
+    """The 128 heaviest clusters of 0.02 rad, w and then a, float32; `kept`, the share of the mass that they carry."""
     together = clusters.find(network, transition.TOLERANCES[0])
     merged = clusters.condensed(network, together)
     kept = min(transition.HEAVIEST, len(merged.v))
@@ -98,82 +99,48 @@ def heaviest(network: TwoLayer) -> xr.Dataset:
     return xr.Dataset({"heaviest": (("cluster", "coordinate"), rows), "kept": share})
 
 
-SHORT = {"steps": 1000, "decayed": 0}
+_runs = partial(Recipe, run_and_decay, shortened={"steps": 1000, "decayed": 0})
 WIDE = {"width": transition.WIDTH}
+TEACHERS = {"teacher": [f"relu {draw}" for draw in range(3)]}
 
 #: Adam on a hundred samples is 2 % away on another kind of processor after a thousand steps.
-COARSE = Agreement(elsewhere=0.1)
+_variants = partial(Recipe, adam_and_gelu.variant, agreement=Agreement(elsewhere=0.1), shortened={"steps": 1000})
+ENDS = {"kind": list(adam_and_gelu.VARIANTS), "n": [100, 10_000]}
 
 RECORDS: dict[str, Recipe] = {
-    "figure_1_decayed": Recipe(
-        run_and_decay,
+    "figure_1_decayed": _runs(
         {"n": [100, 2000, 10_000], "seed": transition.SEEDS},
         WIDE,
         "Figure 1 with 10,000 neurons: 8 million steps, then 1 million with a decaying rate",
-        shortened=SHORT,
     ),
-    "figure_1_between": Recipe(
-        run_and_decay,
-        {"n": [500], "seed": transition.SEEDS},
-        WIDE,
-        "The same at the end of interpolation",
-        shortened=SHORT,
-    ),
-    "dimension_10_decayed": Recipe(
-        run_and_decay,
+    "figure_1_between": _runs({"n": [500], "seed": transition.SEEDS}, WIDE, "The same at the end of interpolation"),
+    "dimension_10_decayed": _runs(
         {"n": [5000, 7000, 10_000, 14_000, 20_000], "seed": transition.SEEDS},
         {"d": 10},
         "Footnote 2: dimension 10, 8 million steps, then 1 million with a decaying rate",
-        shortened=SHORT,
     ),
-    "dimension_10_further": Recipe(
-        run_and_decay,
+    "dimension_10_further": _runs(
         {"n": [28_000], "seed": transition.SEEDS},
         {"d": 10},
         "The same at one more size, beyond half of the way to least squares",
-        shortened=SHORT,
     ),
-    "figure_3_decayed": Recipe(
-        run_and_decay,
-        {
-            "teacher": [f"relu {draw}" for draw in range(3)],
-            "n": [100, 500, 600, 700, 800, 900, 1000, 2000, 5000, 15_000, 50_000],
-            "seed": [0],
-        },
-        {},
-        "Figure 3 with 1008 neurons: 8 million steps, then 1 million with a decaying rate",
+    "figure_3_decayed": _runs(
+        TEACHERS | {"n": [100, 500, 600, 700, 800, 900, 1000, 2000, 5000, 15_000, 50_000], "seed": [0]},
+        about="Figure 3 with 1008 neurons: 8 million steps, then 1 million with a decaying rate",
         replicates="teacher",
-        shortened=SHORT,
     ),
-    "figure_3_between": Recipe(
-        run_and_decay,
-        {"teacher": [f"relu {draw}" for draw in range(3)], "n": [3000, 10_000, 30_000], "seed": [0]},
-        {},
-        "Figure 3 at further sizes",
-        replicates="teacher",
-        shortened=SHORT,
+    "figure_3_between": _runs(
+        TEACHERS | {"n": [3000, 10_000, 30_000], "seed": [0]}, about="Figure 3 at further sizes", replicates="teacher"
     ),
-    "figure_1_small": Recipe(
-        run_and_decay,
+    "figure_1_small": _runs(
         {"n": [100, 500, 2000, 10_000], "seed": transition.SEEDS},
         {"width": 256, "steps": 1_000_000, "decayed": 500_000},
         "Figure 1 in small: 256 neurons, a million steps, then half a million with a decaying rate",
-        shortened=SHORT,
     ),
-    "variants_ends": Recipe(
-        adam_and_gelu.variant,
-        {"kind": list(adam_and_gelu.VARIANTS), "n": [100, 10_000], "seed": [1, 2]},
-        {},
-        "Two further draws with Adam and with GeLU at the smallest and the largest size",
-        agreement=COARSE,
-        shortened={"steps": 1000},
+    "variants_ends": _variants(
+        ENDS | {"seed": [1, 2]}, about="Two further draws with Adam and with GeLU at the smallest and the largest size"
     ),
-    "variants_more": Recipe(
-        adam_and_gelu.variant,
-        {"kind": list(adam_and_gelu.VARIANTS), "n": [100, 10_000], "seed": [3, 4, 5]},
-        {},
-        "Three more, since three draws left intervals that decide nothing",
-        agreement=COARSE,
-        shortened={"steps": 1000},
+    "variants_more": _variants(
+        ENDS | {"seed": [3, 4, 5]}, about="Three more, since three draws left intervals that decide nothing"
     ),
 }

@@ -3,8 +3,7 @@ r"""When neurons gather in two directions and stay there: scale of the start, ma
 From the dominated start (8) all neurons with one sign of $a_j$ come together.  A *group* is the neurons of one sign;
 a data hyperplane $x_k^\perp$ *cuts* it where some of its neurons are active on $x_k$ and others are not.  A group that
 is not cut is one ReLU unit, $\sigma(\langle \beta_\pm, x\rangle)$ up to sign, with $\beta_\pm = \sum a_j w_j$.
-Losses are mean squares without 1/2; a step of rate $\eta$ is $2\eta$ units of flow time.
-Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Section 4.
+Losses are mean squares without 1/2; a step of rate $\eta$ is $2\eta$ units of flow time.  (Section 4.)
 """
 
 from __future__ import annotations
@@ -60,11 +59,7 @@ def gathered(
 ) -> xr.Dataset:
     r"""One run from (8), looked at at the flow times `times` (ascending) and once more when the rate has decayed.
 
-    Args:
-        scale: $\lambda$ of (8).
-        noise: a name of `NOISE`.
-        per_sample: `times` are multiples of n.
-        decayed: look again when the rate has decayed.
+    Times are multiples of n where `per_sample`.
 
     Returns :func:`look` at every time; by name, the last one "end", DECAY after the last of `times`.  And once:
     ols_train, fits_train, train losses of least squares and of the two fits of $S_\pm$, fits_excess.
@@ -108,7 +103,7 @@ def look(network: TwoLayer, sample: teachers.Sample, fresh: teachers.Sample) -> 
 
     Returns:
         train, excess: mean squares; outside: share of the mass with a cosine below 0.95 to $\pm\beta^*$; mass.
-        patterns: how many different activation patterns the neurons have on the sample.
+        patterns: how many different activation patterns the neurons have on the sample; room: :func:`room`.
     and for either sign of $a_j$:
         radius: largest angle of a neuron to its group's centre, spread: its root mean square by mass; in radians.
         gap: smallest angle of the centre to a data hyperplane; cuts: how many data hyperplanes cut the group.

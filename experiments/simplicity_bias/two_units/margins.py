@@ -1,7 +1,4 @@
-r"""Extremal vectors in the plane with and without a margin: how many there are, and how far from $\pm\beta^*$.
-
-Source: Boursier and Flammarion, "Simplicity bias and optimization threshold in two-layer ReLU networks", Section 4.1.
-"""
+r"""Extremal vectors in the plane with and without a margin: how many, how far from $\pm\beta^*$ (Section 4.1)."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ def angles(n: int, margin: float, *, draws: int = 400) -> xr.Dataset:
 def before_growth(seed: int, n: int, *, scale: float = 1e-30, time: float = 60.0, step: float = 0.02) -> xr.Dataset:
     r"""Where neurons of :func:`gathering.gathered` turn to when the start is so small that the labels stay residuals.
 
-    Returns :func:`gathering.look` after a flow time in which directions come to rest and outputs stay below 1e-15.
+    In the flow time directions come to rest and outputs stay below 1e-15.
     """
     sample, fresh = gathering.draw(seed, n)
     network = nets.dominated(stream("gathering", "network", seed, 64, 5), 64, 5, scale)
@@ -59,7 +56,6 @@ RECORDS: dict[str, Recipe] = {
     "before_growth": Recipe(
         before_growth,
         {"n": [250, 500, 1000, 2000, 4000], "seed": list(range(6))},
-        {},
-        "Whether neurons turn to one direction on either side before they grow, no margin",
+        about="Whether neurons turn to one direction on either side before they grow, no margin",
     ),
 }

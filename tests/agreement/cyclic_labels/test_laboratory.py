@@ -9,34 +9,18 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from in_node import LAB, in_node, node
+from in_node import in_node, node, program, trained
 
 from experiments.cyclic_labels import drawing, laboratory
 from experiments.cyclic_labels.bumps import cells as bumps
 from shallow.book import laboratories
 from shallow.data import cyclic
+from shallow.nets import TwoLayer
 from shallow.train import univariate
 
 matplotlib.use("agg")
 
-SCRIPTS = ("streams", "cyclic_labels", "cyclic_labels_view")
 PRESETS = {key: chosen for key, _, _, chosen in laboratory.PRESETS}
-
-TRAIN = """
-const lab = ShallowLab.models.cyclic_labels, model = lab.compute(ShallowLab.streams());
-return given.map((settings) => {
-  const run = model.start(settings), train = [run.values.train], test = [run.values.test];
-  while (!run.done) {
-    run.advance();
-    if (run.diverged === null) { train.push(run.values.train); test.push(run.values.test); }
-  }
-  const { x, y, f, outputs } = run.snapshot();
-  const weights = run.weights().map((group) => Buffer.from(group.buffer).toString("hex")).join("");
-  const lists = Object.fromEntries(Object.entries({ x, y, f, outputs }).map(([name, array]) => [name, [...array]]));
-  return { ...lists, train, test, weights, diverged: run.diverged, bump: lab.bump({ train, test }),
-    python: lab.python(settings) };
-});
-"""
 
 
 def anywhere(rng: np.random.Generator) -> laboratory.Settings:
@@ -65,18 +49,11 @@ ANYWHERE = [anywhere(rng) for rng in [np.random.default_rng(0)] for _ in range(5
 def runs() -> list:
     """Settings and what node makes of them, in the order presets, others, anywhere."""
     chosen = [*PRESETS.values(), *OTHERS, *ANYWHERE]
-    return list(zip(chosen, in_node(SCRIPTS, TRAIN, chosen), strict=True))
+    return list(zip(chosen, trained("cyclic_labels", chosen), strict=True))
 
 
-def library(chosen: laboratory.Settings) -> tuple[dict | None, int | None]:
-    """The same quantities by the library, or the epoch at which training diverged."""
-    try:
-        sample, run = laboratory.train(chosen)
-    except univariate.Diverged as failure:
-        return None, failure.epoch
-    groups = (run.network.W[:, 0], run.network.b, run.network.v)
-    found = {"x": sample.x, "y": sample.y, "f": run.predictions[-1], "outputs": run.outputs[-1]}
-    return found | laboratory.losses(chosen, run) | {"weights": b"".join(map(np.ndarray.tobytes, groups)).hex()}, None
+def bits(network: TwoLayer) -> bytes:
+    return b"".join(group.tobytes() for group in (network.W[:, 0], network.b, network.v))
 
 
 def slow_bump(curves: dict) -> dict | None:
@@ -95,42 +72,49 @@ def slow_bump(curves: dict) -> dict | None:
 @node
 def test_every_run_is_the_library_s_to_the_last_bit(runs):
     for chosen, page in runs:
-        found, epoch = library(chosen)
-        assert page["diverged"] == epoch, chosen
-        for name, value in (found or {}).items():
-            assert np.array_equal(page[name], value), (name, chosen)
+        try:
+            sample, run = laboratory.train(chosen)
+        except univariate.Diverged as failure:
+            assert page["diverged"] == failure.epoch
+            continue
+        wanted = {"x": sample.x, "y": sample.y, "f": run.predictions[-1], "outputs": run.outputs[-1]}
+        for name, value in (wanted | laboratory.losses(chosen, run)).items():
+            assert np.array_equal((page["arrays"] | page["values"])[name], value), (name, chosen)
+        assert b"".join(page["weights"]) == bits(run.network) and page["diverged"] is None
     assert [chosen["step"] for chosen, page in runs if page["diverged"] is not None] == [1e200]
-    assert any(page["train"][-1] == 0 for _, page in runs)
+    assert any(page["values"]["train"][-1] == 0 for _, page in runs)
 
 
 @node
 def test_the_bump_is_that_of_the_chapter_s_definition(runs):
-    finite = [page for _, page in runs if page["diverged"] is None]
-    assert all(page["bump"] == slow_bump(page) for page in finite)
-    assert 10 < sum(page["bump"] is not None for page in finite) < len(finite)
+    finite = [page["values"] for _, page in runs if page["diverged"] is None]
+    found = in_node("cyclic_labels", "return given.map(ShallowLab.models.cyclic_labels.bump);", finite)
+    assert found == [slow_bump(curves) for curves in finite]
+    assert 10 < sum(bump is not None for bump in found) < len(finite)
 
 
 @node
 def test_the_lines_shown_as_python_give_the_same_bits(runs):
     """Those of the presets and of a few others; they are a whole program."""
     for _, page in [run for run in runs if run[1]["diverged"] is None][:12]:
-        there: dict = {}
-        exec(page["python"], there)
-        assert there["train_loss"].tolist() == page["train"] and there["test_loss"].tolist() == page["test"]
-        network = there["run"].network
-        assert b"".join(group.tobytes() for group in (network.W[:, 0], network.b, network.v)).hex() == page["weights"]
+        there = program(page)
+        assert all(there[f"{name}_loss"].tolist() == curve for name, curve in page["values"].items())
+        assert bits(there["run"].network) == b"".join(page["weights"])
 
 
 @node
 def test_streams_are_numpy_s():
     seeds = [[0], [7, 50, 3], [7, 50, 2**32 - 1], [2**32], [1, 2, 3, 4, 5, 6], [2**53 - 1, 0, 12]]
     body = "return given.map((seeds) => [...ShallowLab.streams().generator(seeds).uniform(-0.5, 2, 1000)]);"
-    for given_seeds, drawn in zip(seeds, in_node(["streams"], body, seeds), strict=True):
+    for given_seeds, drawn in zip(seeds, in_node("cyclic_labels", body, seeds), strict=True):
         assert np.array_equal(np.random.default_rng(given_seeds).uniform(-0.5, 2, 1000), drawn)
 
 
 def test_what_is_computed_uses_nothing_that_rounds_in_its_own_way():
-    source = re.split(r"ShallowLab\.models", (LAB / "cyclic_labels.js").read_text(encoding="utf-8").split("*/")[1])[0]
+    source = re.split(
+        r"ShallowLab\.models",
+        (laboratories.STATIC / "lab" / "cyclic_labels.js").read_text(encoding="utf-8").split("*/")[1],
+    )[0]
     used = set(re.findall(r"\bMath\.(\w+)", source))
     assert used <= {"abs", "ceil", "floor", "max", "min", "sqrt"} and "**" not in source
 

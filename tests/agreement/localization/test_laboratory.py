@@ -2,19 +2,16 @@
 
 import numpy as np
 import pytest
-from in_node import in_node, node
+from in_node import apart, in_node, node, program, trained
 from scipy import special
 
 from experiments.localization import laboratory, networks
 from experiments.localization.populations.cells import population
 from shallow import receptive_fields
-from shallow.book import laboratories
 from shallow.data import nlgp
 from shallow.stats import stream
 from shallow.train import vector_math
-from shallow.train.run import log_spaced
 
-SCRIPTS = ("streams", "algebra", "vectors", "localization", "localization_view")
 PRESETS = {key: chosen for key, *_, chosen in laboratory.PRESETS}
 OTHERS = [
     laboratory.settings(steps=100, batch="1000"),
@@ -23,54 +20,32 @@ OTHERS = [
     laboratory.settings(steps=500, batch="40", kind="Gaussian twin", gain=0.01, slow=1, fast=2, width=60, rate=10),
     laboratory.settings(steps=500, batch="40", width=20, biases="held to signs", positive=0.75, slow=1.5, fast=0.5),
 ]
-TRAIN = """
-const lab = ShallowLab.models.localization;
-const model = lab.compute(ShallowLab.streams(), ShallowLab.algebra(), ShallowLab.vectors());
-return given.map((settings) => {
-  const run = model.start(settings), all = [], W = [], b = [], steps = [];
-  const note = () => {
-    all.push(run.values);
-    W.push([...run.weights()[0]]);
-    b.push([...run.weights()[1]]);
-    steps.push(run.epoch);
-  };
-  note();
-  for (let before = run.values; !run.done; before = run.values) if (run.advance().values !== before) note();
-  const values = Object.fromEntries(lab.columns.map(([key]) => [key, all.map((one) => one[key])]));
-  return { values, W, b, steps, python: lab.python(settings), diverged: run.diverged, last: lab.length(settings),
-    records: lab.records(settings) };
-});
-"""
 #: Differences of weights and biases in the first hundred steps and at the end; of numbers relative to their size.
-FIRST, END, TOLERANCE, LEAST = 1e-12, 1e-9, 1e-9, 1e-3
+FIRST, END, TOLERANCE = 1e-12, 1e-9, 1e-9
+
+
+def pages(chosen: list[dict]) -> list[dict]:
+    return trained("localization", chosen, each="run.weights()")
 
 
 @pytest.fixture(scope="module")
 def runs() -> list:
     """Settings, what node makes of them, and the library's run: the presets and the other settings."""
     chosen = [*PRESETS.values(), *OTHERS]
-    pages = in_node(SCRIPTS, TRAIN, chosen)
-    return [(one, page, laboratory.train(one)) for one, page in zip(chosen, pages, strict=True)]
-
-
-def apart(values: dict, others: dict) -> float:
-    """Largest difference of a number relative to its size, or to `LEAST` where it is smaller."""
-    assert set(values) == set(others)
-    pairs = [(np.array(values[name], float), np.array(others[name], float)) for name in values]
-    assert all(np.array_equal(np.isnan(one), np.isnan(other)) for one, other in pairs)
-    return max(np.nanmax(np.abs(a - b) / np.maximum(np.maximum(abs(a), abs(b)), LEAST), initial=0) for a, b in pairs)
+    return [(one, page, laboratory.train(one)) for one, page in zip(chosen, pages(chosen), strict=True)]
 
 
 def weights_apart(page: dict, run) -> np.ndarray:
     """Largest difference of a weight or a bias at every record."""
-    W, b = np.reshape(page["W"], run.W[0].shape), np.array(page["b"])
+    W, b = map(np.array, zip(*page["each"], strict=True))
+    W = W.reshape(run.W[0].shape)
     return np.maximum(np.abs(W - run.W[0]).max(axis=(1, 2)), np.abs(b - run.b[0]).max(axis=1))
 
 
 @node
 def test_every_run_is_the_library_s(runs):
     for chosen, page, run in runs:
-        assert page["steps"] == page["records"] == run.steps.tolist() and page["last"] == chosen["steps"]
+        assert page["steps"] == page["records"] == run.steps.tolist() and page["length"] == chosen["steps"]
         found = weights_apart(page, run)
         assert found[run.steps <= 100].max() < FIRST and found.max() < END, chosen
         assert apart(page["values"], laboratory.measured(run)) < TOLERANCE and page["diverged"] is None
@@ -80,7 +55,7 @@ def test_every_run_is_the_library_s(runs):
 def test_longer_correlations_cost_digits():
     """Waves with eigenvalues near rounding: the library's have fewer digits."""
     chosen = laboratory.settings(slow=3, fast=2.5, steps=100)
-    (page,) = in_node(SCRIPTS, TRAIN, [chosen])
+    (page,) = pages([chosen])
     assert weights_apart(page, laboratory.train(chosen)).max() < 1e-9
 
 
@@ -103,7 +78,7 @@ def test_functions_and_normal_numbers_are_the_library_s():
       const bounded = Float64Array.from(given, (x) => x * 3.5 / 12), fill = normals(rng);
       const first = fill(new Float64Array(3 * GROUP), 2 * GROUP + 1), second = fill(new Float64Array(GROUP), 1);
       return [[...value], [...slopes], [...erfi(bounded)], [...first], [...second]];"""
-    value, slope, imaginary, *drawn = map(np.array, in_node(SCRIPTS, body, x.tolist()))
+    value, slope, imaginary, *drawn = map(np.array, in_node("localization", body, x.tolist()))
     assert np.abs(value - special.erf(x / 2**0.5)).max() < 2e-14
     assert np.abs(slope - np.sqrt(2 / np.pi) * np.exp(-(x**2) / 2)).max() < 2e-14
     library = np.array([vector_math.erf_and_slope(np.float64)(one) for one in x])
@@ -117,8 +92,7 @@ def test_functions_and_normal_numbers_are_the_library_s():
 @node
 def test_the_lines_shown_as_python_give_the_same_network(runs):
     for _, page, run in [runs[0], runs[3], *runs[5:]]:
-        there: dict = {}
-        exec(page["python"], there)
+        there = program(page)
         assert np.array_equal(there["W"], run.last.W[0]) and np.array_equal(there["b"], run.last.b[0])
         assert apart(there["values"], page["values"]) < TOLERANCE
 
@@ -170,23 +144,3 @@ def test_the_presets_end_as_their_notes_say(seed):
     assert found["heavy"]["ipr_minus"] < 0.9 * found["gaussian"]["ipr_minus"] and found["heavy"]["frequency_minus"] < 2
     assert found["signs"]["ipr_plus"] > found["two"]["ipr_plus"]
     assert found["negative"]["minus"] == 40
-
-
-@node
-def test_the_controls_offer_what_the_presets_use():
-    body = """const { controls } = ShallowLab.models.localization;
-      return Object.fromEntries(controls.map((one) => [one.name, one.options ?? null]));"""
-    offered = in_node(SCRIPTS, body, None)
-    assert set(offered) == set(laboratory.settings())
-    for name in ("gain", "width", "rate"):
-        assert tuple(offered[name]) == getattr(laboratory, f"{name.upper()}S")
-    assert tuple(offered["positive"]) == laboratory.SHARES and "1000" in offered["batch"]
-    for chosen in PRESETS.values():
-        assert all(name == "seed" or chosen[name] in options for name, options in offered.items())
-
-
-def test_records_are_log_spaced_and_the_page_is_small():
-    presets = laboratory.recorded()
-    assert [preset["key"] for preset in presets] == list(PRESETS)
-    assert len(presets[0]["run"]["values"]["loss"]) == len(log_spaced(1000, laboratory.DECADE))
-    assert len(laboratories.Laboratory("localization", presets, "", False)._repr_html_()) < 130_000

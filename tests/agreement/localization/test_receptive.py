@@ -49,19 +49,18 @@ def test_frequencies_are_sums_over_waves(seed, shape):
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10**6), SHAPES)
-def test_matches_are_those_of_a_search_over_shifts(seed, shape):
-    U, d = drawn(seed, shape), len(shape)
-    V = np.concatenate([drawn(seed + 1, shape, 1), [-2.5 * np.roll(U[0], [1, 2][:d], axis=range(d))]])
-    found = populations.match(U, V, d)
-    for i, j in np.ndindex(3, 2):
-        scale = np.linalg.norm(U[i]) * np.linalg.norm(V[j])
-        slow = {s: (U[i] * np.roll(V[j], s, axis=range(d))).sum() / scale for s in np.ndindex(*shape)}
-        assert found.similarity[i, j] == pytest.approx(max(map(abs, slow.values())))
-        place = tuple(np.atleast_1d(found.shift[i, j]))
-        assert found.sign[i, j] * slow[place] == pytest.approx(found.similarity[i, j])
-    assert found.similarity[0, 1] == pytest.approx(1)
-    assert (found.similarity <= populations.spectral_similarity(U, V, d) + 1e-12).all()
+@given(st.integers(0, 10**6), st.integers(2, 9))
+def test_matches_are_those_of_a_search_over_shifts(seed, n):
+    W = drawn(seed, (n,))
+    W = np.concatenate([W, [-2.5 * np.roll(W[0], 1)]])
+    found = populations.match(W)
+    for i, j in np.ndindex(4, 4):
+        scale = np.linalg.norm(W[i]) * np.linalg.norm(W[j])
+        slow = [W[i] @ np.roll(W[j], shift) / scale for shift in range(n)]
+        assert found.similarity[i, j] == pytest.approx(np.abs(slow).max())
+        assert found.sign[i, j] * slow[found.shift[i, j]] == pytest.approx(found.similarity[i, j])
+    assert found.similarity[0, 3] == pytest.approx(1)
+    assert (found.similarity <= populations.spectral_similarity(W) + 1e-12).all()
 
 
 def test_best_window_is_that_of_a_search():
@@ -119,10 +118,6 @@ def test_velocity_is_an_integral(biases):
         fast = gaussian_flow.velocity(W, b, *covariances, coupled=coupled)
         for one, other in zip(slow, fast):
             assert other == pytest.approx(-one.numpy(), abs=1e-11)
-    for square, covariance in zip(squares, covariances):
-        slow = torch.autograd.grad(square / 2, (p, q), retain_graph=True)
-        for one, other in zip(slow, gaussian_flow.output_gradient(W, b, covariance)):
-            assert other == pytest.approx(one.numpy(), abs=1e-11)
 
 
 def test_flow_is_the_limit_of_gradient_descent():

@@ -22,16 +22,9 @@ def problem(n: int = 80, d: int = 5, m: int = 70, scale: float = 0.4):
 def test_steps_are_those_of_the_plain_trainer_to_single_precision(activation, optimiser):
     """The plain one halves the mean square.  Adam's correction for its age goes on where the path is looked at."""
     (sample, network), options = problem(), {"steps": 100, "batch": 17, "activation": activation}
-    path = adam_and_gelu_steps.train(
-        *sample,
-        network,
-        optimiser=optimiser,
-        rate=0.003,
-        rng=stream("b"),
-        records=[0, 7, 31],
-        measure=lambda now: now.width,
-        **options,
-    )
+    looks = {"records": [0, 7, 31], "measure": lambda now: now.width}
+    chosen = options | {"optimiser": optimiser, "rate": 0.003, "rng": stream("b")}
+    path = adam_and_gelu_steps.train(*sample, network, **chosen, **looks)
     rule = {"step": 0.003, "rule": "adam"} if optimiser == "adam" else {"step": 0.006}
     wanted = plain.train(*sample, network, rng=stream("b"), rates=(1.0, 1.0, 0.0), **rule, **options).network
     assert np.abs(wanted.W - network.W).max() > 0.02  # the weights have moved

@@ -9,7 +9,7 @@ from experiments.hidden_structure.folding import cells as folding
 from experiments.hidden_structure.hidden_direction import RandomCosine
 from experiments.hidden_structure.orthants import cells as orthants
 from experiments.hidden_structure.shell_machines import orthant_scores
-from experiments.hidden_structure.theory import linear_flow, proofs_decay, proofs_polynomials, proofs_shells, symmetry
+from experiments.hidden_structure.theory import linear_flow, proofs_decay, proofs_polynomials, proofs_shells
 from shallow import stats
 from shallow.kernels import arc_cosine, layered, linear_machines, machines
 
@@ -126,17 +126,12 @@ def simulated_share(K: np.ndarray, draws: int = 200) -> float:
     return float((means**2).mean() / (g**2).mean())
 
 
-def joint_defects(widths: list[int], draws: int = 6) -> np.ndarray:
-    """Relative distance of untrained tangent kernels of one hidden layer from joint invariance; (widths, draws)."""
+def joint_defect(width: int, seed: int) -> float:
+    """Relative distance of an untrained tangent kernel of one hidden layer from joint invariance."""
+    network, flips = orthants.untrained(f"defect {seed}", 1, width).network(0), proofs_shells.FLIPS
     points = shells.draw(0).test.x[::1601]
-
-    def one(width: int, seed: int) -> float:
-        start = orthants.untrained(f"defect {seed}", 1, width).network(0)
-        return symmetry.joint_defect(
-            lambda x, z: layered.ntk(*start, x, z), points, proofs_shells.FLIPS[:16] * proofs_shells.FLIPS[0]
-        )
-
-    return np.array([[one(width, seed) for seed in range(draws)] for width in widths])
+    plain, *flipped = (layered.ntk(*network, flip * points) for flip in (np.ones(7), *flips[:16] * flips[0]))
+    return np.linalg.norm(np.array(flipped) - plain) / 4 / np.linalg.norm(plain)
 
 
 def test_invariant_share_is_that_of_draws_and_widths_bring_joint_invariance():
@@ -147,8 +142,8 @@ def test_invariant_share_is_that_of_draws_and_widths_bring_joint_invariance():
     assert proofs_shells.invariant_share(np.eye(512)) == pytest.approx(3 / 511)  # 1/128, of four orbits less their mean
     averaged = proofs_shells.flip_kernels()["Gaussian, averaged over flips"](points, points)
     assert proofs_shells.invariant_share(averaged) == pytest.approx(1)
-    defects = np.median(joint_defects([64, 1024], 4), axis=1)
-    assert np.log(defects[0] / defects[1]) / np.log(16) == pytest.approx(0.5, abs=0.15)
+    narrow, wide = (np.median([joint_defect(width, seed) for seed in range(4)]) for width in (64, 1024))
+    assert np.log(narrow / wide) / np.log(16) == pytest.approx(0.5, abs=0.15)
 
 
 # The first push.
@@ -157,16 +152,15 @@ def test_invariant_share_is_that_of_draws_and_widths_bring_joint_invariance():
 def test_cosines_of_random_weights_have_their_law():
     """In the right dimension only; of uniform weights to leading order; the largest of many by its own law."""
     rng = stats.stream("test cosines")
+    squares = {D: scipy_stats.beta(0.5, (D - 1) / 2) for D in (27, 30, 100)}
     cosines = hidden_direction.cosines(rng.standard_normal((20_000, 30)), rng.standard_normal(30))
-    pvalues = {D: scipy_stats.kstest(cosines, lambda t, D=D: 1 - RandomCosine(D).above(t)).pvalue for D in (27, 30)}
+    pvalues = {D: scipy_stats.kstest(cosines**2, squares[D].cdf).pvalue for D in (27, 30)}
     assert pvalues[30] > 0.01 and pvalues[27] < 1e-6
-    law = RandomCosine(100)
-    uniform = hidden_direction.cosines(rng.uniform(-1, 1, (40_000, 100)), np.ones(100))
-    assert law.mean == pytest.approx(uniform.mean(), rel=0.015) and law.mean == pytest.approx(0.08, abs=5e-4)
-    assert law.above(0.5) < 1e-6 and law.above(law.quantile(0.3)) == pytest.approx(0.7)
-    largest = uniform.reshape(-1, 100).max(axis=1)
-    assert np.median(largest) == pytest.approx(float(law.quantile(0.5, 100)), rel=0.02)
-    assert np.median(largest) != pytest.approx(float(law.quantile(0.5)), rel=1)
+    uniform, mean = hidden_direction.cosines(rng.uniform(-1, 1, (40_000, 100)), np.ones(100)), RandomCosine(100).mean
+    assert mean == pytest.approx(uniform.mean(), rel=0.015) and mean == pytest.approx(0.08, abs=5e-4)
+    largest = np.median(uniform.reshape(-1, 100).max(axis=1))
+    assert largest == pytest.approx(squares[100].ppf(0.5 ** (1 / 100)) ** 0.5, rel=0.02)
+    assert largest != pytest.approx(squares[100].ppf(0.5) ** 0.5, rel=1)
 
 
 def coefficients(degree, deviation, loss="square", shift=0.0):
@@ -217,10 +211,10 @@ def test_turn_of_a_unit_is_linear_for_odd_and_exponential_for_even_targets_and_b
 # Weight decay.
 
 
-def approached(decay: float, rate: float, keep: float, *, floor: float = 1e-3, steps: int = 2000) -> float:
-    """Gain of w^2 over the floor in the last step from a start 5 percent off (1, 1), over the law's."""
-    state = before = proofs_decay.State(1.05, 0.95, floor)
-    for _ in range(steps):
+def approached(decay: float, rate: float, keep: float) -> float:
+    """Gain of w^2 over the floor in the last of 2000 steps from a start 5 percent off (1, 1), over the law's."""
+    state = before = proofs_decay.State(1.05, 0.95, 1e-3)
+    for _ in range(2000):
         before, state = state, proofs_decay.moved(state, decay, rate, keep)
     return (1 / state.floor - 1 / before.floor) / proofs_decay.increment(decay, rate)
 

@@ -110,15 +110,10 @@ def test_outcomes_are_those_of_explicit_sums(shape):
     samples = [process.sample(rng, 25) for process in (slow, fast)]
     point = dominance.outcomes_at_a_point(stream("explicit", "pairs"), slow, fast, W, 25)
     ring = dominance.outcomes_on_average(stream("explicit", "pairs"), slow, fast, W, [bias], 25)
-    places = list(np.ndindex(slow.shape))
+    places, axis = list(np.ndindex(slow.shape)), tuple(range(len(slow.shape)))
     for f, w in enumerate(W):
         for i in range(25):
-            h = [
-                np.array(
-                    [np.sum(w * np.roll(x[i], [-t for t in place], axis=tuple(range(w.ndim)))) for place in places]
-                )
-                for x in samples
-            ]
+            h = [np.array([(w * np.roll(x[i], -np.array(t), axis)).sum() for t in places]) for x in samples]
             assert point[f, i] == np.sign(abs(h[0][0]) - abs(h[1][0]))
             averages = [special.erf((np.abs(values) + bias) / 2**0.5).mean() for values in h]
             assert ring[f, 0, i] == np.sign(averages[0] - averages[1])

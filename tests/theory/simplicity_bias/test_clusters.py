@@ -66,35 +66,6 @@ def test_early_in_a_run_there_is_no_room():
     assert gathering.room(network, sample) < 0
 
 
-def pair(sign):
-    """Two neurons and a far one on three samples: the last hyperplane lies between the two, with a residual of sign."""
-    x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
-    W = np.array([[1.0, 1e-6], [1.0, -1e-6]])
-    network = TwoLayer(W, np.zeros(2), np.ones(2))
-    y = network.forward(x) + np.array([0.0, 0.0, 0.3 * sign])
-    return x, y, network
-
-
-def test_a_hyperplane_in_a_pair_tears_it_at_the_speed_of_its_residual_or_closes_it():
-    for sign in (1, -1):
-        x, y, network = pair(sign)
-        _, D, _ = flow.second_moments.gradients(
-            x, y, np.column_stack([network.W, network.v]), np.arange(3, dtype=np.uint64)
-        )
-        np.testing.assert_allclose((D[0] - D[1]) @ x[2], 0.3 * sign / 3, rtol=1e-4)
-        after = flow.train(x, y, network, step=1e-3, steps=500).network
-        apart = abs(after.W[0, 1] - after.W[1, 1])
-        assert apart > 0.02 if sign > 0 else apart < 2e-4
-
-
-def test_a_crossing_multiplies_distances_by_the_ratio_of_speeds():
-    s, force, gap = 0.5, 0.2, 1e-3  # speed before, a r |x|^2 / n, distance
-    positions, step = np.array([0.0, -gap]) - 0.01, 1e-5
-    for _ in range(20_000):
-        positions = positions + step * (s + force * (positions > 0))
-    np.testing.assert_allclose(positions[0] - positions[1], gap * (s + force) / s, rtol=0.02)
-
-
 def test_gaussian_hyperplanes_in_a_cap():
     x = stream("test clusters", "cap").standard_normal((400_000, 5))
     inside = np.abs(x[:, 0]) < np.sin(0.01) * np.linalg.norm(x, axis=1)

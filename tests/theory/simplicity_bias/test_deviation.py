@@ -4,6 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from standard_errors import scores
 
 from experiments.simplicity_bias.concentration import cells as concentration
 from experiments.simplicity_bias.concentration import circles, deviation
@@ -45,8 +46,5 @@ def test_closed_form_of_the_second_moment(kind, d):
     drawn = concentration.teacher(kind, d)
     x, y = teachers.gaussian(stats.stream("test moment", kind, d), drawn, 400_000)
     values = y**2 * np.sum(x**2, axis=1)
-    error = values.std() / np.sqrt(len(values))
     exact = concentration.moment(drawn)
-    assert abs(values.mean() - exact) < 4 * error
-    wrong = exact * d / (d + 2)
-    assert abs(values.mean() - wrong) > 10 * error
+    assert abs(scores(values, exact)) < 4 < 10 < abs(scores(values, exact * d / (d + 2)))

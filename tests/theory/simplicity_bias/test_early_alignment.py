@@ -11,40 +11,12 @@ from shallow.data import teachers
 from shallow.stats import stream
 from shallow.train import flow
 
-LORENTZ = np.diag([1.0, 1.0, 1.0, -1.0])
-
 
 def generator(D):
     """The matrix of the linear dynamics of (w, a)."""
     K = np.zeros((4, 4))
     K[:3, 3] = K[3, :3] = D
     return K
-
-
-def moved(seed=0, neurons=5):
-    """States of neurons with one pattern before and after four changing vectors D, and the whole matrix."""
-    rng = stream("boost", seed)
-    Z = rng.standard_normal((neurons, 4))
-    B = np.eye(4)
-    for _ in range(4):
-        B = expm(generator(rng.standard_normal(3)) * rng.uniform(0, 1)) @ B
-    return Z, Z @ B.T, B
-
-
-def test_products_of_neurons_with_one_pattern_are_conserved():
-    before, after, B = moved()
-    np.testing.assert_allclose(before @ LORENTZ @ before.T, after @ LORENTZ @ after.T, atol=1e-9)
-    np.testing.assert_allclose(B.T @ LORENTZ @ B, LORENTZ, atol=1e-9)
-    assert np.abs(before @ before.T - after @ after.T).max() > 1  # the twin: the Euclidean products are not
-
-
-@pytest.mark.parametrize(("rate", "holds"), [(1.0, True), (2.0, False)])
-def test_the_ratio_of_the_weights_follows_tanh(rate, holds):
-    D, start, time = np.array([0.3, -0.2, 0.5]), np.array([0.05, 0.1, -0.02]), 2.0
-    size = np.linalg.norm(D)
-    z = expm(generator(D) * time) @ np.append(start, 1.0)
-    law = np.tanh(rate * size * time + np.arctanh(start @ D / size))
-    assert (abs(z[:3] @ D / size / z[3] - law) < 1e-12) == holds
 
 
 @pytest.mark.parametrize(("factor", "holds"), [(1.0, True), (0.0, False)])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from standard_errors import scores
 
 from experiments.simplicity_bias.extremal import cells as extremal
 from experiments.simplicity_bias.extremal import infinite_sample
@@ -40,9 +41,8 @@ def test_on_the_circle_maxima_and_minima_alternate(n):
 def test_the_mean_number_of_extremal_vectors_of_many_points(noise):
     """2 + 4 sigma / pi in the plane; without the factor 2 / ||beta|| of the curvature the law would be wrong."""
     counts = np.array([len(extremal.circle(*linear_sample(2000, seed, noise=noise))) for seed in range(300)])
-    error = counts.std(ddof=1) / len(counts) ** 0.5
-    assert abs(counts.mean() - (2 + 4 * noise**0.5 / np.pi)) < 4 * error
-    assert noise < 0.05 or abs(counts.mean() - (2 + 2 * noise**0.5 / np.pi)) > 4 * error
+    assert abs(scores(counts, 2 + 4 * noise**0.5 / np.pi)) < 4
+    assert noise < 0.05 or abs(scores(counts, 2 + 2 * noise**0.5 / np.pi)) > 4
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 8])

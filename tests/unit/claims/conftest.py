@@ -70,7 +70,6 @@ def slope() -> stats.Interval:
 
 @decides(rise=slope)
 def to_01(rise, *, least, most):
-    """The curve rises."""
     return Found(
         {"a": rise.exceeds(least), "b": claims.below(rise, most)}, {"slope": rise, "by width": {8: 1, 16: 2.0}}
     )
@@ -117,7 +116,6 @@ def strict(monkeypatch):
 
 @pytest.fixture
 def shown(monkeypatch) -> list:
-    """What `show` has displayed."""
     displayed: list = []
     monkeypatch.setattr(ledger, "show_in_page", displayed.append)
     return displayed

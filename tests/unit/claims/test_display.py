@@ -41,13 +41,6 @@ def test_a_rule_is_told_with_its_limits_and_with_the_first_one(toy, folder):
     assert "above 0.25, (b) below 1/2; both in {0, 1}" in display.rule_terms(toy["TO-01"])
 
 
-def test_other_readings_are_counted_beside_the_rules(toy, folder):
-    said = "3 claims, 1 reproduced, 1 partly, 1 untested, 1 read otherwise"
-    assert said in repr(claims.counts_table(folder)) and said in repr(claims.overview(folder))
-    for shown in (claims.counts_table(folder), claims.overview(folder), toy.card()):
-        assert "read otherwise" in shown._repr_html_()
-
-
 def test_links_lead_to_the_page_of_a_claim_from_any_page(toy, folder, monkeypatch, shown):
     monkeypatch.setattr(paths, "BOOK", folder.parent)
     monkeypatch.chdir(folder.parent / "toy")
@@ -59,10 +52,11 @@ def test_links_lead_to_the_page_of_a_claim_from_any_page(toy, folder, monkeypatc
         assert 'href="../claims/TO-02.html"' in display_of._repr_html_()
 
 
-def test_counts_at_a_glance(folder):
+def test_counts_at_a_glance(toy, folder):
     table, overview = claims.counts_table(folder), claims.overview(folder)
     line = "3 claims, 1 reproduced, 1 partly, 1 untested, 1 read otherwise"
-    assert table._repr_html_().count("<td") == 2 * (len(claims.VERDICTS) + 2)
+    assert line in repr(table) and table._repr_html_().count("<td") == 2 * (len(claims.VERDICTS) + 2)
     assert repr(overview) == f"Toy: {line}\n    Toys rise & shine.\nAll: {line}"
+    assert all("read otherwise" in shown._repr_html_() for shown in (table, overview, toy.card()))
     html = overview._repr_html_()
     assert html.count('title="1 partly"') == 2 and "Toys rise &amp; shine." in html and "contradicted" not in html

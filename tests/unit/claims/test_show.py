@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from unit.claims.conftest import LEDGER, to_01
+from unit.claims.conftest import LEDGER
 
 from shallow import stats
 from shallow.book import claims
@@ -144,11 +144,6 @@ def test_two_processes_lose_nothing(folder):
 
 
 def test_numbers_are_kept_plainly():
-    numbers = {
-        "rise": stats.Interval(0.12345678, float("nan"), 0.25),
-        "none": float("inf"),
-        "where": "the\nleft",
-        "n": 3,
-    }
+    rise = stats.Interval(0.12345678, float("nan"), 0.25)
+    numbers = {"rise": rise, "none": float("inf"), "where": "the\nleft", "n": 3}
     assert found.plain(numbers) == {"rise": [0.123457, None, 0.25], "none": None, "where": "the left", "n": 3}
-    assert to_01.__doc__ == "The curve rises."

@@ -107,20 +107,21 @@ def test_attribution_goes_to_the_cluster_that_rises_most():
     assert bumps.slow(runs).cluster.item() == 3
 
 
-def test_choose_takes_the_lowest_seed_that_recovers():
-    flat, bump = planted(0.0), planted()
-    assert bumps.choose(bumps.slow(dataset([flat, bump, flat, bump]))) == 1
-    assert bumps.choose(bumps.slow(dataset([flat, flat]))) is None
-
-
-def test_the_clearest_run_rises_most_of_those_that_qualify():
-    runs = dataset([planted(0.2), planted(0.4), STAYS_UP + 5 * (EPOCHS > 9000), planted(0.3)])
-    assert bumps.slow(runs).rise.values.argmax() == 2  # but it does not recover
-    assert bumps.choose(bumps.slow(runs)) == 0 and bumps.choose_clearest(bumps.slow(runs)) == 1
-    assert bumps.choose_clearest(bumps.slow(dataset(planted(0.0)))) is None
+def test_the_run_to_draw_is_the_first_or_the_clearest_that_recovers():
+    curves = [planted(0.0), planted(0.2), planted(0.4), STAYS_UP + 5 * (EPOCHS > 9000), planted(0.3)]
+    found, nothing = bumps.slow(dataset(curves)), bumps.slow(dataset([planted(0.0), planted(0.0)]))
+    assert found.rise.values.argmax() == 3  # but it does not recover
+    assert (bumps.choose(found), bumps.choose_clearest(found)) == (1, 2)
+    assert bumps.choose(nothing) is None and bumps.choose_clearest(nothing) is None
 
 
 JUMPS = 0.15 * ((EPOCHS % 500 < 300) & (EPOCHS > 6000) & (EPOCHS < 9000))
+
+
+def test_calm_runs_keep_a_slow_bump_and_lose_dense_jumps():
+    runs = dataset([planted(), planted(0.0) + 3 * JUMPS])
+    assert bumps.slow(runs).diverging.values.tolist() == [True, True]
+    assert bumps.slow(bumps.calm(runs)).diverging.values.tolist() == [True, False]
 
 
 @pytest.mark.parametrize(

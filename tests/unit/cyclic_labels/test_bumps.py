@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import table, verdicts
+from planted.records import by, often, planted, scatter, verdicts
 
 from experiments.cyclic_labels.bumps import rules as bumps
 from experiments.cyclic_labels.bumps import undersampling
 from shallow import stats
 
-SEEDS, STEPS = 50, [0.001, 0.01]
-FORTY, POINTS = np.arange(40), [0, 1, 2, 3, 5, 8]  # seeds of what makes a bump; points in the poor cluster
-SEED = {"seed": FORTY}
+PAGE, STEPS, POINTS = "cyclic_labels/bumps", [0.001, 0.01], [1, 2, 3, 5, 8]
 PLACES = {"poor(5,3)": 5, "poor(5,1)": 5, "poor(2,1)": 2, "two_rightmost": 4}
 
 
@@ -22,18 +20,18 @@ def designs(rates=(), clusters=(), wrong=(), errors=()):
     of runs with a wrong sign at the centre of a cluster of two_rightmost, by (step, cluster); errors: error inside a
     cluster, by (design, step, cluster), else 0.05.
     """
-    rates, clusters, wrong, errors = (dict(each) for each in (rates, clusters, wrong, errors))
-    names, rng = list(undersampling.DESIGNS), stats.stream("planted", "designs")
-    flags = rng.random((7, 2, SEEDS)) < np.array([rates.get(d, 0.1) for d in names])[:, None, None]
-    cluster = np.broadcast_to(np.array([clusters.get(d, 0) for d in names])[:, None, None], flags.shape)
-    right, error = np.ones((7, 2, SEEDS, 6), bool), 0.05 + 0.01 * rng.random((7, 2, SEEDS, 6))
-    for (step, place), share in wrong.items():
-        right[names.index("two_rightmost"), STEPS.index(step), : round(share * SEEDS), place] = False
-    for (design, step, place), value in errors.items():
-        error[names.index(design), STEPS.index(step), :, place] += value - 0.05
-    axes, place = {"design": names, "step": STEPS, "seed": range(SEEDS)}, {"place": range(6)}
-    found = table(axes, diverging=flags, recovers=flags, cluster=cluster, error=error.mean(axis=-1), rise=0.1 * flags)
-    return found.merge(table(axes | place, right=right, cluster_error=error, count=rng.integers(1, 9, right.shape)))
+    rates, clusters = (dict.fromkeys(undersampling.DESIGNS, u) | dict(d) for u, d in ((0.1, rates), (0, clusters)))
+    rng = stats.stream("planted", "designs")
+    flags = rng.random((7, 2, 50)) < np.reshape(list(rates.values()), (7, 1, 1))
+    error = 0.05 + 0.01 * rng.random((7, 2, 50, 6))
+    inside = {"right": True, "cluster_error": error, "count": rng.integers(1, 9, error.shape)}
+    places = {"cluster": by(design=clusters), "diverging": flags, "recovers": flags, "rise": 0.1 * flags}
+    found = planted(f"{PAGE}/designs", **inside, **places)
+    for (step, place), share in dict(wrong).items():
+        found.right.loc["two_rightmost", step, : round(share * 50) - 1, place] = False
+    for (design, step, place), value in dict(errors).items():
+        found.cluster_error.loc[design, step, :, place] += value - 0.05
+    return found.assign(error=found.cluster_error.mean("place"))
 
 
 POOR_RATES = dict.fromkeys(PLACES, 0.7)
@@ -48,19 +46,13 @@ test_undersampling_is_seen_where_it_is_planted = verdicts(
 )
 
 
-def shuffled(runs: xr.Dataset, rng: np.random.Generator) -> xr.Dataset:
-    """A null: within each seed and step the designs change places, and each bump is in a random cluster."""
-    flags = runs.diverging.transpose("design", "step", "seed")
-    cluster = rng.integers(0, 6, flags.shape)
-    return runs[[]].assign(
-        diverging=flags.copy(data=rng.permuted(flags.values, axis=0)), cluster=flags.copy(data=cluster)
-    )
-
-
-def test_shuffled_designs_never_pass():
-    planted = designs(POOR_RATES, PLACES)
-    nulls = (shuffled(planted, stats.stream("shuffled", k)) for k in range(5))
-    outcomes = [bumps.cl_14(planted.assign(each.data_vars)).verdict for each in nulls]
+def test_designs_that_change_places_never_pass():
+    """A null: within each seed and step the designs are shuffled, and each bump is in a random cluster."""
+    found, outcomes = designs(POOR_RATES, PLACES), []
+    for rng in (stats.stream("shuffled", k) for k in range(5)):
+        flags = found.diverging.copy(data=rng.permuted(found.diverging.values, axis=0))
+        cluster = flags.copy(data=rng.integers(0, 6, flags.shape))
+        outcomes.append(bumps.cl_14(found.assign(diverging=flags, cluster=cluster)).verdict)
     assert "reproduced" not in outcomes
 
 
@@ -93,26 +85,22 @@ test_performance_as_a_whole_and_in_each_poor_cluster = verdicts(
 
 @pytest.mark.parametrize("share", [0.5, 0.0, 0.2])
 def test_a_second_cause(share):
-    seed, spike = {"seed": range(SEEDS)}, (np.arange(SEEDS) < share * SEEDS).astype(float)
-    axes = {"design": ["strat", "equi", "iid"], "step": [0.0003, 0.001, 0.01]} | seed
-    spikes = table(axes, spike=spike, train_rise=spike)
-    small = {"refinement": [1, 30], "design": ["strat", "iid", "poor(5,1)"]} | seed
-    refined = table(small, diverging=np.arange(SEEDS) < 20)
-    outcome, count = bumps.cl_15(spikes, refined), int(2 * share * SEEDS)
+    spike = 1.0 * often(share, 50)
+    spikes = planted(f"{PAGE}/spikes", spike=spike, train_rise=spike)
+    refined = planted(f"{PAGE}/small_steps", diverging=often(0.4, 50))
+    outcome, count = bumps.cl_15(spikes, refined), int(2 * share * 50)
     assert outcome.verdict == "answered"
     assert f"{count} of {count} and {count} of {count}" in outcome.finding
 
 
 def dissected(parts=1.0, passed=0.0, own=0.0, rest=10.0):
-    """Planted runs of three designs, of which the last ten have no bump; kinks gain `own` and `rest` at borders."""
-    axes = {"design": ["poor(5,1)", "poor(2,1)", "two_rightmost"]} | SEED
-    numbers = {"low": 1000.0, "share_peak": 0.1, "parts": 30 * parts > FORTY, "passed": 30 * passed > FORTY}
-    found = table(axes, **{name: np.where(FORTY >= 30, np.nan, value) for name, value in numbers.items()})
-    weight = np.random.default_rng(0).normal(size=(3, len(FORTY), 2, 5))
+    """Planted runs of three designs, of which 30 of 50 have a bump; kinks gain `own` and `rest` at borders."""
+    weight = np.random.default_rng(0).normal(size=(3, 50, 2, 5))
     for d, borders in enumerate(([4], [1, 2])):
         weight[d, :, 1] += np.where(np.isin(np.arange(5), borders), own, rest)
-    kinks = axes | {"moment": ["peak", "T"], "boundary": range(5)}
-    return found.merge(table(kinks, kink_weight=weight, even_kink_weight=weight))
+    flags = {name: 1.0 * often(0.6 * share, 50) for name, share in (("parts", parts), ("passed", passed))}
+    numbers = flags | {"low": 1000.0, "share_peak": 0.1, "kink_weight": weight, "even_kink_weight": weight}
+    return planted(f"{PAGE}/dissected", {"moment": ["peak", "T"]}, **numbers).where(often(0.6, 50))
 
 
 @pytest.mark.parametrize(
@@ -135,15 +123,14 @@ def test_where_kinks_gather(own, rest, more):
 
 def ablations(falling=True, even=0.0, size=True):
     """Two variants in which bumps get rarer with the points, or do not; balanced runs; and independent outcomes."""
-    shares = np.array([1, 0.8, 0.4, 0.2, 0.1, 0.0]) if falling else np.full(6, 0.5)
-    flags, variant = len(FORTY) * shares[:, None] > FORTY, {"variant": ["reference", "width 128"]}
-    rise = np.random.default_rng(0).random((2, 6, len(FORTY))) - (np.array(POINTS)[:, None] if size else 0)
-    axes = variant | {"points": POINTS} | SEED
-    runs = table(axes, diverging=flags, recovers=flags, rise=rise, low=0, recovery=rise)
+    name, two = f"{PAGE}/ablations", {"variant": ["reference", "width 128"]}
+    flags = often(by(points=dict(zip([0, *POINTS], [1, 0.8, 0.4, 0.2, 0.1, 0] if falling else [0.5] * 6))), 50)
+    rise = scatter(name, "rise", 0.3) - size * by(points={n: n for n in [0, *POINTS]})
+    runs = planted(name, two, diverging=flags, recovers=flags, rise=rise, low=0, recovery=rise)
     rng = np.random.default_rng(1)
-    smallest, rise = rng.integers(0, 5, (2, len(FORTY))), rng.random((2, len(FORTY)))
-    random = table({"n": [20, 50]} | SEED, smallest=smallest, rise=rise)
-    return runs, table(variant | SEED, diverging=even * len(FORTY) > FORTY), random
+    chance = {"smallest": rng.integers(0, 5, (3, 50)), "rise": rng.random((3, 50))}
+    random = planted(f"{PAGE}/independent_outcomes", **chance)
+    return runs, planted(f"{PAGE}/ablations_stratified", two, diverging=often(even, 50)), random
 
 
 @pytest.mark.parametrize(
@@ -158,17 +145,16 @@ def test_dose_and_response(options, more, fewer, smaller):
 
 def layers(fixed, even, behind, later):
     """Runs of three trainings with given fractions of bumps on fixed features, and losses above the full network's."""
-    design = {"design": ["poor(5,1)", "strat"]} | SEED
-    axes = {"step": [0.001], "train": ["all", "output", "hidden"]} | design
-    share = np.array([[0.7, 0.0], [fixed, even], [0.0, 0.0]])[..., None]
-    noise = 0.1 * np.random.default_rng(0).random((3, 2, len(FORTY), 1))
-    loss = noise + np.array([0.2, 0.2 + behind, 1.0])[:, None, None, None]
-    runs = table(axes, diverging=len(FORTY) * share > FORTY).merge(table(axes | {"epoch": [0]}, test_loss=loss))
-    return runs, table(design, loss=loss[1, :, :, 0] - behind + later, diverging=FORTY < 10)
+    name, axes = f"{PAGE}/one_layer", {"train": ["all", "output", "hidden"], "design": ["poor(5,1)", "strat"]}
+    share = xr.DataArray([[0.7, 0.0], [fixed, even], [0.0, 0.0]], axes, list(axes))
+    loss = 0.2 + by(train={"all": 0, "output": behind, "hidden": 0.8}) + scatter(name, "test_loss", 0.03)
+    runs = planted(name, {"epoch": [20_000]}, diverging=often(share, 50), test_loss=loss)
+    end = loss.sel(train="output", step=0.001, epoch=20_000, drop=True) - behind + later
+    return runs, planted(f"{PAGE}/fixed_features", diverging=often(0.25, 50), loss=end)
 
 
 @pytest.mark.parametrize(
-    ("planted", "alone", "added"),
+    ("runs", "alone", "added"),
     [
         ((0.3, 0.0, 0.5, 0.0), True, True),
         ((0.7, 0.0, 0.0, 0.0), True, None),
@@ -176,22 +162,24 @@ def layers(fixed, even, behind, later):
         ((0.1, 0.6, 0.5, 0.5), False, True),
     ],
 )
-def test_whether_the_bump_needs_features(planted, alone, added):
-    found = bumps.cl_49(*layers(*planted)).numbers
+def test_whether_the_bump_needs_features(runs, alone, added):
+    found = bumps.cl_49(*layers(*runs)).numbers
     assert found["fixed features, poor(5,1) minus strat"].exceeds(0) is alone
     assert found["all parameters minus fixed features"].exceeds(0) is added
     losses = found["final loss, fixed minus full"], found["the same after ten times the epochs"]
-    assert [each.estimate for each in losses] == pytest.approx(planted[2:], abs=0.05)
+    assert [each.estimate for each in losses] == pytest.approx(runs[2:], abs=0.05)
 
 
 def imbalance(bumps, errors):
     """Runs in which bumps and errors fall with the points or do not, by what is trained."""
-    shares = {True: np.array([0.9, 0.6, 0.3, 0.1, 0.0])[:, None], False: np.full((5, 1), 0.4)}
-    flags = np.stack([len(FORTY) * shares[b] > FORTY for b in bumps])
-    error = np.stack([shares[e] + 0.1 * np.random.default_rng(0).random((5, len(FORTY))) for e in errors])
-    axes = {"step": STEPS, "horizon": [20_000], "train": ["output", "all"], "points": POINTS[1:]} | SEED
-    found = table(axes, diverging=flags, cosine=0.5 + 0.1 * error)
-    return found.merge(table({"cluster": [5]} | axes, cluster_error=error))
+
+    def shares(falling):
+        numbers = [[0.9, 0.6, 0.3, 0.1, 0.0] if falls else [0.4] * 5 for falls in falling]
+        return xr.DataArray(numbers, {"train": ["output", "all"], "points": POINTS}, ["train", "points"])
+
+    name = f"{PAGE}/imbalance"
+    found = {"diverging": often(shares(bumps), 20), "cluster_error": shares(errors) + scatter(name, "cosine", 0.03)}
+    return planted(name, {"horizon": [20_000]}, cosine=scatter(name, "cosine", 0.03) + 0.5, **found)
 
 
 @pytest.mark.parametrize(
@@ -200,5 +188,5 @@ def imbalance(bumps, errors):
 )
 def test_random_features_beside_the_network(flags, errors):
     found = bumps.cl_51(imbalance(flags, errors)).numbers
-    for name, planted in (("bumps fall", flags), ("error falls", errors)):
-        assert [found[f"{name}, {train}"] for train in ("output", "all")] == [2 * falls for falls in planted]
+    for name, falling in (("bumps fall", flags), ("error falls", errors)):
+        assert [found[f"{name}, {train}"] for train in ("output", "all")] == [2 * falls for falls in falling]

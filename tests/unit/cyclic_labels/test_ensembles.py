@@ -1,9 +1,7 @@
-"""Ensembles: measures from Gram matrices against the functions themselves, resampling, and ratios."""
+"""Ensembles: measures from Gram matrices against the functions themselves, and resampling."""
 
 import numpy as np
 import pytest
-import xarray as xr
-from planted.records import table
 
 from experiments.cyclic_labels.variance import ensembles, heatmaps, initialisation
 from shallow.book import sweep
@@ -68,27 +66,6 @@ def test_bootstrap_shrinks_the_variance_by_one_model_in_all(f):
     assert np.allclose(mean, ensembles.variance(gram(f)) * 3 / 4, rtol=0.02)
 
 
-def planted(scale, models=10, sizes=40):
-    """A heatmap of random functions whose amplitude is scale(n, epoch)."""
-    rng, n, epoch = np.random.default_rng(5), np.arange(10, 10 + sizes), np.arange(0, 2001, 100)
-    f = scale(n[:, None], epoch[None, :])[..., None, None] * rng.standard_normal((sizes, len(epoch), models, 30))
-    axes, pairs = {"base": [0], "n": n}, heatmaps.pack(gram(f))[:, -1]
-    errors = table(axes | {"model": range(models)}, final_error=0.1 + 0.1 * rng.random((1, sizes, models)))
-    grams = table(axes | {"pair": range(pairs.shape[-1])}, gram=pairs)
-    return errors.merge(grams).merge(table(axes | {"epoch": epoch}, variance=ensembles.variance(gram(f))))
-
-
-def test_ratios_of_variances():
-    base = planted(lambda n, t: 1.0 + 0 * n * t).isel(base=0)
-    double = base.assign(gram=4 * base.gram)
-    paired = heatmaps.ratio(double, base, name="test", paired=True)
-    assert np.allclose([paired.low, paired.estimate, paired.high], 4)
-    loose = heatmaps.ratio(double, base, name="test", paired=False)
-    assert loose.low < 3.9 and loose.high > 4.1 and np.isclose(loose.estimate, 4)
-    same = heatmaps.ratio(double, base, name="test", paired=True, of="error")
-    assert np.allclose([same.low, same.estimate, same.high], 1)
-
-
 def test_partial_correlation_removes_what_is_given():
     rng = np.random.default_rng(0)
     given = rng.standard_normal(4000)
@@ -116,17 +93,3 @@ def test_splits_of_one_network_have_no_preferred_half():
     null = initialisation.split_null(found, name="test", splits=4000)
     for draws in null.values():
         assert abs(draws.mean()) < 4 * draws.std() / np.sqrt(len(draws))
-
-
-def test_link_between_variance_and_loss_is_seen_where_it_was_planted():
-    rng, n, epoch = np.random.default_rng(7), np.arange(10, 22), np.arange(0, 5001, 500)
-    scale = rng.uniform(0.5, 3.0, (len(n), len(epoch), 1, 1))
-    f = scale * rng.standard_normal((len(n), len(epoch), 8, 200))
-    cells, single = ("n", "epoch", "pair"), ("n", "epoch", "model")
-    noise = rng.random((len(n), len(epoch), 8))
-    planted = {"gram": (cells, heatmaps.pack(gram(f))), "train_loss": (single, scale[..., 0] * (1 + 0.1 * noise))}
-    record = xr.Dataset(planted | {"test_loss": (single, noise)}, {"n": n, "epoch": epoch})
-    found = heatmaps.linked(record, name="test", resamples=200)
-    for given in ("", "n", "epoch", "n, epoch"):
-        assert found["train_loss", given].above(0.8), given
-        assert found["test_loss", given].contains(0), given

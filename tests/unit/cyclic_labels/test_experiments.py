@@ -1,11 +1,14 @@
 """Cells and measures of the chapter on cyclic labels, against direct computation and on planted data."""
 
+import itertools
+
 import numpy as np
 import pytest
 import xarray as xr
 from planted.records import table
 from scipy.stats import spearmanr
 
+from experiments.cyclic_labels import loss_curves
 from experiments.cyclic_labels.bumps import cells as bumps
 from experiments.cyclic_labels.bumps import embedding, mechanism, undersampling
 from experiments.cyclic_labels.kernel import kernel_regime
@@ -62,12 +65,6 @@ def test_rank_trend_is_spearman():
     rows = np.random.default_rng(0).integers(0, 5, (6, 12)).astype(float)
     assert np.allclose(loss_reduction.rank_trend(rows), [spearmanr(r, np.arange(12)).statistic for r in rows])
     assert loss_reduction.rank_trend(np.ones(5)) == 0
-
-
-def test_amplitudes_on_planted_ensembles():
-    one_shape, one_size = (amplitudes.amplitudes(amplitudes.planted(k), name=k) for k in ("amplitude", "shape"))
-    assert one_shape.removed.low > 0.99 and one_shape.spread.above(0.2)
-    assert one_size.removed.high < 0.01 and one_size.spread.high < 0.01
 
 
 def test_amplitude_measure_agrees_with_the_ensemble_functions(grown):
@@ -163,6 +160,48 @@ def test_outcome_and_recovery_of_planted_runs():
     single = planted_anatomy(2000).isel(seed=0, drop=True)
     single = single.assign(error=single.test_loss)
     assert bumps.as_scalars(single).diverging and float(bumps.as_scalars(single).recovery) == found[0]
+
+
+def test_smallest_count_law_against_enumeration():
+    n, clusters = 6, 3
+    exact = np.zeros(n // clusters + 1)
+    for assignment in itertools.product(range(clusters), repeat=n):
+        exact[np.bincount(assignment, minlength=clusters).min()] += clusters**-n
+    assert np.allclose(undersampling.smallest_count_law(n, clusters), exact, atol=1e-12)
+
+
+def test_count_test_accepts_the_sampler_and_would_see_another_law(monkeypatch):
+    result = undersampling.count_test(50, 3, draws=300)
+    assert result["means"] and result["p"] > 0.001
+    even = np.tile([9, 9, 8, 8, 8, 8], (300, 1))
+    monkeypatch.setattr(undersampling, "counts", lambda *args, **kwargs: even)
+    assert undersampling.count_test(50, 3, draws=300)["p"] < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("design", "poor"),
+    [("iid", []), ("strat", []), ("equi", []), ("poor(5,3)", [5]), ("poor(2,1)", [2]), ("two_rightmost", [4, 5])],
+)
+def test_poor_clusters(design, poor):
+    assert undersampling.poor_clusters(design).tolist() == poor
+
+
+def test_designed_runs_agree_with_their_curves():
+    found = undersampling.designed(13, design="two_rightmost", step=0.001)
+    run = loss_curves.run(13, design="two_rightmost").expand_dims(seed=[13])
+    direct = bumps.slow(run).isel(seed=0)
+    assert all(found[name] == direct[name] for name in ("rise", "low", "peak", "recovers", "cluster"))
+    assert found["count"].values.tolist() == [12, 12, 12, 11, 1, 2]
+    assert (found.right == (found.cluster_error < 0.5)).all()  # in a cluster of one label the middle says which
+    assert found.calm and found.diverging_by.sel(definition="threshold 0.2") == (direct.rise > 0.2)
+
+
+def test_an_early_look_at_a_long_step_has_the_training_times_of_a_short_one():
+    found = undersampling.early(0, design="poor(2,1)")
+    run = loss_curves.run(0, design="poor(2,1)", step=0.01, epochs=2000, every=10)
+    curve = bumps.smooth(run.test_loss.values[None])[0]
+    level = dict(zip(10 * run.epoch.values, curve))
+    assert found.low >= 500 and float(found.rise) == level[int(found.peak)] - level[int(found.low)]
 
 
 def test_dose_trends():

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import table, verdicts
+from planted.records import planted, scatter, verdicts
 
 from experiments.cyclic_labels.kernel import modes
 from experiments.cyclic_labels.kernel import rules as kernel
 
-WIDTHS, SEEDS = [128, 512, 8192], 20
+PAGE, WIDTHS = "cyclic_labels/kernel", [128, 512, 8192]
 RNG = np.random.default_rng(0)
-MODE = {"mode": modes.NUMBERS}
 
 
 def noisy(values, *shape, scale=0.02):
@@ -24,9 +23,8 @@ def per_width(value):
 
 
 def regime(cosine, size) -> xr.Dataset:
-    subspace = noisy(per_width(cosine), 3, 3, 10, scale=0.002)
-    axes = {"width": WIDTHS, "step": list(kernel.STEPS), "seed": range(10)}
-    return table(axes, subspace=subspace, null_subspace=1.0, step_eigenvalue=noisy(per_width(size), 3, 3, 10))
+    near, far = noisy(per_width(cosine), 3, 3, 10, scale=0.002), noisy(per_width(size), 3, 3, 10)
+    return planted(f"{PAGE}/kernel_regime", subspace=near, null_subspace=1.0, step_eigenvalue=far)
 
 
 test_regime = verdicts(
@@ -39,36 +37,30 @@ test_regime = verdicts(
 )
 
 
-def summary(**fields) -> xr.Dataset:
-    """Recorded runs at one width; a field is given for its own axis and repeated over step, design and seed."""
-    steps, designs = [0.0001, 0.001, 0.01], ["iid", "strat", "two_rightmost"]
-    axes, found = {"step": steps, "design": designs, "seed": range(SEEDS)}, []
-    for name, values in fields.items():
-        own = {"captured": {"leading": range(1, 16)}, "participation": {}}.get(name, MODE)
-        found.append(table(axes | own, **{name: noisy(np.asarray(values, float), 3, 3, SEEDS, *np.shape(values))}))
-    return xr.merge(found).assign_attrs(n=50)
+def summaries(narrow, wide=None) -> tuple[xr.Dataset, ...]:
+    """The two records of summaries with these fields, given for their own axis; those at width 8192 may differ."""
 
+    def record(name, fields):
+        noise = {one: 1 + scatter(name, one, 0.02, seed) for seed, one in enumerate(fields)}
+        found = {one: noise[one] * np.asarray(values, float) for one, values in fields.items()}
+        return planted(name, **found).assign_attrs(n=50)
 
-def summaries(runs) -> tuple[xr.Dataset, xr.Dataset]:
-    """The two records of summaries from runs by width."""
-    narrow = xr.concat([runs[m] for m in WIDTHS[:2]], xr.Variable("width", WIDTHS[:2]))
-    return narrow, runs[8192]
+    return record(f"{PAGE}/modes", narrow), record(f"{PAGE}/modes_wide", wide or narrow)
 
 
 #: A record of bumps in which seed 0 is the one to draw.
-FIRST = table({"width": WIDTHS[:2], "step": [0.001], "seed": range(3)}, recovers=True)
+FIRST = planted(f"{PAGE}/bumps_by_width", recovers=True)
 test_order_of_decay = verdicts(
     kernel.cl_36,
-    lambda times: (summaries(dict.fromkeys(WIDTHS, summary(decay=times, decay_mean=100 * modes.NUMBERS))),),
+    lambda times: (summaries({"decay": times, "decay_mean": 100 * modes.NUMBERS}),),
     reproduced=[100 * modes.NUMBERS],
     contradicted=[100 * modes.NUMBERS[::-1]],
 )
 
 
 def spectra(share, enough) -> xr.Dataset:
-    axes = {"initial": ["default", "normal"], "width": [32, *WIDTHS], "n": [20, 50, 100, 200], "seed": range(SEEDS)}
-    share = np.array(share) + 0.002 * RNG.normal(size=(2, 4, 4, SEEDS, 1)) * [1, -1]
-    return table(axes | {"mode": [1, 2]}, share=share).merge(table(axes, enough=np.resize(enough, SEEDS)))
+    share = np.array(share) + 0.002 * RNG.normal(size=(2, 5, 4, 50, 1)) * [1, -1]
+    return planted(f"{PAGE}/spectra", {"mode": [1, 2]}, share=share, enough=np.resize(enough, 50))
 
 
 @pytest.mark.parametrize(
@@ -86,9 +78,8 @@ def test_spectrum(share, enough, dominant, threshold):
 
 
 def signal(changes, share):
-    axes = {"width": WIDTHS, "design": ["iid", "strat"], "seed": range(SEEDS)}
-    ranks = axes | {"epoch": [0, 100], "rank": range(1, 9)}
-    return table(axes | MODE, changes=list(changes)).merge(table(ranks, share=noisy(share, 3, 2, SEEDS, 2, 8)))
+    share = noisy(share, 3, 2, 20, 2, 8)
+    return planted(f"{PAGE}/early_signal", {"rank": range(1, 9)}, changes=list(changes), share=share)
 
 
 LOW = [0, 0, 0.3, 0.3, 0.2, 0.1, 0.1, 0]
@@ -103,18 +94,16 @@ test_alignment = verdicts(
 
 @pytest.mark.parametrize(("wide", "expected"), [(5, "reproduced"), (10, "contradicted")])
 def test_compression(wide, expected):
-    captured = np.linspace(0, 1, 15)
-    found = {m: summary(captured=captured, participation=wide if m == 8192 else 10) for m in WIDTHS}
-    outcome = kernel.cl_41(summaries(found))
+    found = [{"captured": np.linspace(0, 1, 15), "participation": many} for many in (10, wide)]
+    outcome = kernel.cl_41(summaries(*found))
     assert outcome.verdict == expected and outcome.parts["a"] == "answered"
     assert outcome.numbers["share in five modes, 128"].below(0.8)
 
 
 def noise(rate, change):
-    axes = {"width": WIDTHS, "step": [0.001 * 4.0**k for k in range(-3, 4)], "seed": range(10)}
-    flips = np.reshape([[rate(m, k) for k in range(7)] for m in WIDTHS], (3, 7, 1, 1))
-    found = table(axes | MODE, flips=noisy(flips, 3, 7, 10, 8))
-    return found.merge(table(axes, **{x: noisy(per_width(change), 3, 7, 10) for x in ("flip", "move", "top_share")}))
+    flips = noisy(np.reshape([[rate(m, k) for k in range(7)] for m in WIDTHS], (3, 7, 1, 1)), 3, 7, 10, 8)
+    changes = {name: noisy(per_width(change), 3, 7, 10) for name in ("flip", "move", "top_share")}
+    return planted(f"{PAGE}/sensitivity", flips=flips, **changes)
 
 
 test_oscillation = verdicts(
@@ -126,52 +115,42 @@ test_oscillation = verdicts(
 )
 
 
-def group(before, rise, *, own_extra=0.0, runs=24, seed=0) -> xr.Dataset:
-    """Runs of which two thirds have a bump; their first mode changes by `own_extra` more in their own windows."""
-    rng, bump = np.random.default_rng(seed), np.arange(runs) % 3 != 2
-    size = np.broadcast_to(np.stack([np.broadcast_to(before, 8), np.broadcast_to(rise, 8)]), (runs, runs, 2, 8))
-    size = size * (1 + 0.05 * rng.normal(size=size.shape))
-    size[np.arange(runs), np.arange(runs), 1, 0] += own_extra
-    size[~bump] = np.nan
-    axes = {"window": range(runs), "run": range(runs), "phase": list(modes.PHASES)} | MODE
-    return table(axes, size=size).merge(table({"run": range(runs)}, bump=bump, recovers=bump))
+def windows(before, rise, *own) -> xr.Dataset:
+    """The sizes of runs of which two thirds have a bump, before it and while it rises.
 
-
-def recorded(make) -> xr.Dataset:
-    """The record of windows: make(half, k) in the first and the fresh seeds of each design and width."""
-    groups = [[[make(half, 2 * w + d) for half in range(2)] for d in range(2)] for w in range(2)]
-    axes = {"width": WIDTHS[:2], "design": ["two_rightmost", "poor(5,1)"], "first": [0, 50]}
-    return xr.combine_nested(groups, list(axes)).assign_coords(axes)
-
-
-def of_halves(*extra):
-    return recorded(lambda half, k: group(1, 1, own_extra=extra[half], seed=k + 9 * half))
+    The first mode changes by `own` more in the own windows of the first and of the fresh seeds.
+    """
+    some = np.arange(24)
+    bump, noise = some % 3 != 2, 0.05 * RNG.normal(size=(2, 2, 2, 24, 24, 2, 8))
+    size = np.stack([np.broadcast_to(before, 8), np.broadcast_to(rise, 8)]) * (1 + noise)
+    size[:, :, :, some, some, 1, 0] += np.reshape(own, (2, 1))
+    size[:, :, :, ~bump] = np.nan
+    return planted(f"{PAGE}/bump_windows", {"run": some, "window": some}, size=size, bump=bump, recovers=bump)
 
 
 test_bump_and_modes = verdicts(
-    kernel.cl_37, of_halves, reproduced=[(0.5, 0.5)], contradicted=[(0.0, 0.0)], undecided=[(0.5, -0.5)]
+    kernel.cl_37,
+    lambda *own: windows(1, 1, *own),
+    reproduced=[(0.5, 0.5)],
+    contradicted=[(0.0, 0.0)],
+    undecided=[(0.5, -0.5)],
 )
 
 
-@pytest.mark.parametrize(
-    ("final", "late", "expected"),
-    [(0.1, 1, "reproduced"), (2.0, [9, 1, 1, 1, 1, 1, 1, 1], "partly")],
-)
-def test_figure_8(final, late, expected):
+def figure_8(final, late):
     fields = {"start": 2.0, "final": final, "late_rms": late}
-    axes = {"width": [128], "design": ["two_rightmost"], "seed": range(SEEDS)} | MODE
-    drawn = table(axes, **{name: noisy(value, 1, 1, SEEDS, 8) for name, value in fields.items()})
-    outcome = kernel.cl_42(drawn.assign_attrs(n=50), FIRST)
-    assert outcome.verdict == expected
-    assert outcome.parts["decays"] == ("reproduced" if expected == "reproduced" else "contradicted")
+    noise = {name: noisy(value, 2, 2, 200, 8) for name, value in fields.items()}
+    return planted(f"{PAGE}/projection_ends", **noise).assign_attrs(n=50), FIRST
 
 
+LARGE, NOISY = [3, 3, 1, 1, 1, 1, 1, 1], [9, 1, 1, 1, 1, 1, 1, 1]
+test_figure_8 = verdicts(kernel.cl_42, figure_8, rrr=[(0.1, 1)], rcc=[(2.0, NOISY)])
 FOUR, FIVE = np.array([1, 1, 1, 1, 0, 0, 0, 0]), np.array([0, 0, 0, 0, 1, 0, 0, 0])
 
 
 test_mode_five = verdicts(
     kernel.cl_43,
-    lambda before, rise: (recorded(lambda half, k: group(before, rise)), FIRST),
+    lambda before, rise: (windows(before, rise, 0, 0), FIRST),
     reproduced=[(FOUR + 2 * FIVE, 0.2 * FOUR + 2 * FIVE)],
     partly=[(0.2 * FOUR + 2 * FIVE, 0.2 * FOUR + 2 * FIVE)],
     contradicted=[(FOUR + 2 * FIVE, FOUR + 0.2 * FIVE)],
@@ -179,11 +158,9 @@ test_mode_five = verdicts(
 
 
 def noises(early, late, quiet):
-    runs = summary(early_std=early, late_std=[late] * 8, late_rms=[late] * 8, quiet=quiet)
-    return runs.expand_dims(width=[512]), FIRST
+    return summaries({"early_std": early, "late_std": late, "late_rms": late, "quiet": quiet})[0], FIRST
 
 
-LARGE, NOISY = [3, 3, 1, 1, 1, 1, 1, 1], [9, 1, 1, 1, 1, 1, 1, 1]
 test_figure_9 = verdicts(
     kernel.cl_44,
     noises,
@@ -194,7 +171,7 @@ test_figure_9 = verdicts(
 
 
 def by_size(flips, quiet):
-    return (summaries({m: summary(flips=[flips[m == 8192]] * 8, quiet=[quiet[m == 8192]] * 8) for m in WIDTHS}),)
+    return (summaries(*({"flips": often, "quiet": late} for often, late in zip(flips, quiet))),)
 
 
 test_figure_10 = verdicts(
@@ -208,7 +185,6 @@ test_figure_10 = verdicts(
 
 @pytest.mark.parametrize("rho", [0.8, -0.2])
 def test_residuals(rho):
-    axes = {"width": [128, 512], "design": ["iid", "two_rightmost"], "seed": range(SEEDS)} | MODE
-    outcome = kernel.cl_54(table(axes, agreement=noisy(rho, 2, 2, SEEDS, 8)))
+    outcome = kernel.cl_54(planted(f"{PAGE}/projection_ends", agreement=noisy(rho, 2, 2, 200, 8)))
     assert outcome.verdict == "answered"
     assert [each.exceeds(0.5) for each in outcome.numbers.values()] == 4 * [rho > 0.5]

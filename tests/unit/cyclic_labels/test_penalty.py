@@ -2,34 +2,20 @@
 
 import numpy as np
 import pytest
-import xarray as xr
-from planted.records import table, verdicts
+from planted.records import by, often, planted, scatter, table, verdicts
 
+from experiments.cyclic_labels.penalty import cells
 from experiments.cyclic_labels.penalty import rules as penalty
 from shallow import stats
-from shallow.book import claims
-from shallow.stats import Interval
 
-SEEDS = 200
-RNG = stats.stream("planted runs")
-
-
-def runs(axes, **shares):
-    """Flags over `axes` and 200 seeds, true in a share of the runs of each point: variable -> share or function."""
-    points = {name: share if callable(share) else lambda *_, share=share: share for name, share in shares.items()}
-    shape = tuple(map(len, axes.values()))
-    flags = {
-        name: np.arange(SEEDS) < np.round(SEEDS * np.array([of(*p) for p in np.ndindex(shape)]).reshape(*shape, 1))
-        for name, of in points.items()
-    }
-    return table(axes | {"seed": range(SEEDS)}, **flags).astype(float)
+PAGE, RNG = "cyclic_labels/penalty", stats.stream("planted runs")
+PENALTY = by(agop={0.0: 0, 0.001: 1})
 
 
 def after_zero(falls):
     """Runs of which a share, by strength, falls by 0.1 after zero."""
-    axes = {"step": [0.001, 0.01], "agop": [0.0, 0.001, 0.01, 0.1]}
-    found = runs(axes, fall=lambda step, agop: falls[agop], zero_epoch=1.0)
-    return found.assign(fall=0.1 * found.fall)
+    share = by(agop=dict(zip([0.0, 0.001, 0.01, 0.1], falls, strict=True)))
+    return planted(f"{PAGE}/penalty_after_zero", fall=0.1 * often(share, 50), zero_epoch=1.0)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +24,7 @@ def after_zero(falls):
 )
 def test_a_fall_after_zero_is_seen(falls, often):
     """Without penalty it does not count."""
-    switched = runs({"agop": [0.001, 0.01, 0.1]}, fall=0.0)
+    switched = planted(f"{PAGE}/penalty_switched_on", fall=0.0)
     outcome = penalty.cl_07(after_zero(falls), switched)
     assert outcome.verdict == "answered" and outcome.numbers["most"].exceeds(0.1) is often
 
@@ -54,21 +40,18 @@ test_each_formula_of_the_penalty_stands_alone = verdicts(
 )
 
 
-AXES = {"agop": [0.0, 0.001], "design": ["iid", "two_rightmost"], "step": [0.001, 0.01]}
-
-
 def ends(*, bumps=0.0, loss=0.0, slopes=1.0):
     """Runs in which the penalty changes the fraction of bumps, the final test loss (in s.d.) and the squared slopes."""
-    found = runs(AXES, diverging=lambda agop, *_: 0.4 + bumps * agop)
-    noise, penalised = RNG.normal(size=(2, 2, SEEDS)), (found.agop > 0).broadcast_like(found.diverging)
-    trace = np.exp(noise) * xr.where(penalised, slopes, 1.0)
-    return found.assign(test_loss=0.3 + 0.1 * (noise + loss * penalised), trace=trace)
+    name = f"{PAGE}/penalty"
+    noise = scatter(name, "trace", 1.0).isel(agop=0, drop=True)
+    ended = {"test_loss": 0.3 + 0.1 * (noise + loss * PENALTY), "trace": np.exp(noise) * slopes**PENALTY}
+    return planted(name, {"agop": [0.0, 0.001]}, diverging=often(0.4 + bumps * PENALTY, 200), **ended)
 
 
-def curves(smooth, *, jagged=0.1):
-    """Runs of which a share shows an odd curve, and a share of 20 points with penalty a smooth one."""
-    axes = {"agop": [0.0, 0.001], "n": [20, 50], "step": [0.001, 0.01]}
-    return runs(axes, recovers=jagged, smooth=lambda agop, n, step: smooth if agop and not n and not step else 0.0)
+def curves(smooth):
+    """Runs of which a tenth shows an odd curve, and a share of 20 points with penalty a smooth one."""
+    share = smooth * PENALTY * by(n={20: 1, 50: 0}) * by(step={0.001: 1, 0.01: 0})
+    return planted(f"{PAGE}/odd_curves", recovers=often(0.1, 200), smooth=often(share, 200))
 
 
 test_one_smooth_curve_is_enough_and_jagged_ones_are_not = verdicts(
@@ -91,18 +74,10 @@ def test_little_effect_is_judged_in_three_senses(change, verdict, parts):
     assert outcome.verdict == verdict and parts.items() <= dict(outcome.parts).items()
 
 
-@pytest.mark.parametrize(
-    ("interval", "inside"),
-    [((0, -0.1, 0.1), True), ((0, -0.3, 0.1), None), ((0.4, 0.3, 0.5), False), ((-0.4, -0.5, -0.3), False)],
-)
-def test_a_quantity_lies_within_bounds_by_its_interval(interval, inside):
-    assert claims.within(Interval(*interval), -0.2, 0.2) is inside
-
-
 def decayed(*left):
     """Runs of which a share, by weight decay, has a bump."""
-    axes = {"design": ["poor(5,1)", "iid"], "step": [0.001, 0.01], "decay": [0.0, 1e-4, 1e-3, 1e-2]}
-    return runs(axes, diverging=lambda design, step, decay: left[decay])
+    share = by(decay=dict(zip([0.0, 1e-4, 1e-3, 1e-2], left, strict=True)))
+    return planted(f"{PAGE}/weight_decay", diverging=often(share, 200))
 
 
 test_weight_decay_prevents_what_it_halves = verdicts(
@@ -147,3 +122,12 @@ def with_noise(gain):
 def test_gain_of_the_true_direction(gain):
     found = penalty.cl_53(with_noise(gain)).numbers
     assert [found[f"gain, d = {inputs}"].above(0) for inputs in (2, 5)] == [gain > 0, gain > 0]
+
+
+def test_penalty_identities_hold_and_a_wrong_factor_is_seen(monkeypatch):
+    found = cells.penalty_identities(0, width=64, agop=0.1, n=20)
+    assert max(float(found[name]) for name in ("trace", "eigenvalue", "slope", "running", "gradient", "step")) < 1e-12
+    assert float(found.bias) == 0
+    true = cells.penalty_gradient
+    monkeypatch.setattr(cells, "penalty_gradient", lambda *args: {name: 0.5 * g for name, g in true(*args).items()})
+    assert float(cells.penalty_identities(0, width=64, agop=0.1, n=20).gradient) > 1e-6

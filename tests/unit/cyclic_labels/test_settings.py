@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from planted.records import table, verdicts
+from planted.records import by, often, planted, table, verdicts
 
+from experiments.cyclic_labels.bumps import undersampling
 from experiments.cyclic_labels.settings import rules as settings
 
 GOOD = {"edges": True, "means": True, "p": 0.5}
@@ -76,11 +77,9 @@ test_kernel_and_output_gradient_stand_alone = verdicts(
 
 
 def ablations(share):
-    """50 runs of each variant, half of the reference's with a bump and `share` of those of the narrower network."""
-    variants = ["reference", *(variant for setting in settings.OPEN.values() for variant in setting.tried)]
-    shares = np.array([share if variant == "width 128" else 0.5 for variant in variants])
-    flags = np.arange(50) < 50 * shares[:, None]
-    return table({"variant": variants, "points": [1], "seed": range(50)}, diverging=flags[:, None])
+    """Runs of which half have a bump, or `share` of those of the narrower network."""
+    variants = dict.fromkeys(undersampling.ABLATIONS, 0.5) | {"width 128": share}
+    return planted("cyclic_labels/bumps/ablations", diverging=often(by(variant=variants), 50))
 
 
 @pytest.mark.parametrize(("share", "matters"), [(1.0, ["width"]), (0.0, ["width"]), (0.5, [])])

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import table, verdicts
+from planted.records import by, planted, scatter, table, verdicts
 
-from experiments.cyclic_labels.variance import amplitudes, heatmaps
+from experiments.cyclic_labels.variance import amplitudes, heatmaps, loss_reduction
 from experiments.cyclic_labels.variance import rules as variance
 
+PAGE = "cyclic_labels/variance"
 MODELS, FUNCTIONS, EPOCHS = 8, 12, np.arange(0, 2001, 100)
 MEASURES = ("variance", "relative", "sign_variance", "robust")
 
@@ -31,6 +32,17 @@ def heatmap(scale, *, train=lambda n, t: n / (1 + t), test=lambda n, t: 1 / (1 +
     series = table(axes | {"epoch": EPOCHS}, **loss, **dict.fromkeys(MEASURES, V))
     errors = {"final_error": rng.uniform(0.1, 0.2, (*V.shape[:2], MODELS)), "zero_epoch": np.nan}
     return series.merge(table(axes | {"model": range(MODELS)}, **errors)).merge(packed(axes, f[:, :, -1]))
+
+
+def test_ratios_of_variances():
+    base = heatmap(lambda n, t: 1 + 0 * n * t, bases=1).isel(base=0)
+    double = base.assign(gram=4 * base.gram)
+    paired = heatmaps.ratio(double, base, name="test", paired=True)
+    assert np.allclose([paired.low, paired.estimate, paired.high], 4)
+    loose = heatmaps.ratio(double, base, name="test", paired=False)
+    assert loose.low < 3.9 and loose.high > 4.1 and np.isclose(loose.estimate, 4)
+    same = heatmaps.ratio(double, base, name="test", paired=True, of="error")
+    assert np.allclose([same.low, same.estimate, same.high], 1)
 
 
 def up(n, t):
@@ -82,13 +94,11 @@ test_the_missing_division_is_the_cause_if_the_growth_goes_with_it = verdicts(
 
 def settings(robust):
     """The record of many models with a robust variance robust(n, step)."""
-    rng, n, steps = np.random.default_rng(8), np.array([10, 20, 30, 50, 80, 120, 160, 200]), [0.001, 0.003, 0.01]
-    axes = {"step": steps, "width": [128, 512], "initial": ["default", "normal"], "n": n}
-    R = np.stack([np.broadcast_to(robust(n, step), (2, 2, len(n))) for step in steps])
-    groups = table({"group": range(16)} | axes, variance=R * rng.uniform(0.8, 1.25, (16, *R.shape)))
-    return groups.merge(table(axes, robust=R)).merge(
-        table(axes | {"bound": [0, 1]}, robust_band=R[..., None] * [0.8, 1.25])
-    )
+    rng, n = np.random.default_rng(8), np.array(heatmaps.EIGHT_SIZES)
+    R = np.stack([np.broadcast_to(robust(n, step), (2, 2, len(n))) for step in (0.001, 0.003, 0.01)])
+    groups = R[..., None] * rng.uniform(0.8, 1.25, (*R.shape, 16))
+    name = f"{PAGE}/growth_of_many_models"
+    return planted(name, robust=R, robust_band=R[..., None] * [0.8, 1.25], variance=groups)
 
 
 test_growth_in_every_setting = verdicts(
@@ -108,33 +118,41 @@ def test_growth_that_outliers_at_few_points_undo_is_seen_from_thirty_on():
     assert outcome.numbers["rises from 30 on"] > 0.9
 
 
-def grams(kind):
-    sizes = len(heatmaps.SIZES)
-    if kind == "half":  # the squares of both parts are equal at equal models and functions
-        rng = np.random.default_rng(2)
-        G = gram((1 + 0.28 * rng.normal(size=(sizes, MODELS, 1))) * (1 + 0.28 * rng.normal(size=(sizes, MODELS, 400))))
-    else:
-        G = amplitudes.planted(kind, sizes=sizes).values
-    pairs = heatmaps.pack(G)
-    return table({"base": [0, 1], "n": list(heatmaps.SIZES), "pair": range(pairs.shape[-1])}, gram=pairs)
+def parts(size, shape):
+    """Functions of which the amplitudes, or the shapes at one amplitude, have a relative deviation."""
+    rng, sizes = np.random.default_rng(2), len(heatmaps.SIZES)
+    f = 1 + shape * rng.normal(size=(sizes, MODELS, 400))
+    f /= np.sqrt((f**2).mean(axis=-1, keepdims=True))
+    return (1 + size * rng.normal(size=(sizes, MODELS, 1))) * f
 
 
 test_amplitudes_make_the_variance_if_they_were_planted_to = verdicts(
-    variance.cl_33, grams, reproduced=["amplitude"], contradicted=["shape"], undecided=["half"]
+    variance.cl_33,
+    lambda *parts_of: packed({"base": [0, 1], "n": list(heatmaps.SIZES)}, parts(*parts_of)),
+    reproduced=[(0.4, 0.0)],
+    contradicted=[(0.0, 0.3)],
+    undecided=[(0.28, 0.28)],  # the squares of both parts are equal
 )
+
+
+def test_amplitudes_of_planted_functions():
+    one_shape, one_size = (
+        amplitudes.amplitudes(xr.DataArray(gram(parts(*of)), dims=("n", "model", "twin")), name="parts")
+        for of in ((0.4, 0.0), (0.0, 0.3))
+    )
+    assert one_shape.removed.low > 0.99 and one_shape.spread.above(0.2)
+    assert one_size.removed.high < 0.01 and one_size.spread.high < 0.01
 
 
 def reduced(alive, error):
     """The record `sum_or_mean` with alive(n, form) and error(n, form) and a little noise."""
-    rng, n, seeds = np.random.default_rng(1), [10, 20, 50, 80, 120, 160, 200, 400], range(20)
-    forms, widths = ["sum", "mean", "mean, 50 x step"], [128, 512]
-    axes = {"form": forms, "width": widths, "n": n, "seed": seeds}
+    n, name = by(n={size: size for size in (10, 20, 50, 80, 120, 160, 200, 400)}), f"{PAGE}/sum_or_mean"
 
     def values(rule):
-        rows = np.array([[rule(size, form) for size in n] for form in forms])[:, None, :, None]
-        return rows + 0.01 * rng.standard_normal((3, 2, len(n), len(seeds)))
+        forms = xr.Variable("form", list(loss_reduction.FORMS))
+        return xr.concat([rule(n, form) + 0 * n for form in forms.values], forms) + scatter(name, "error", 0.01)
 
-    return table(axes, alive=values(alive), error=values(error))
+    return planted(name, alive=values(alive), error=values(error))
 
 
 def suffers(n, form):
@@ -163,29 +181,30 @@ def heatmap_of_models(linked):
     shape = tuple(map(len, axes.values()))
     level = np.exp(rng.standard_normal(shape))
     f = rng.standard_normal((*shape, MODELS, 60)) * np.sqrt(level)[..., None, None]
-    loss = (level if linked else np.exp(rng.standard_normal(shape)))[..., None]
-    return table(axes | {"model": range(MODELS)}, train_loss=loss, test_loss=loss).merge(packed(axes, f))
+    noise = np.exp(rng.standard_normal((2, *shape)))[..., None]
+    loss = {"train_loss": level[..., None] if linked else noise[0], "test_loss": noise[1]}
+    return table(axes | {"model": range(MODELS)}, **loss).merge(packed(axes, f))
 
 
-test_heatmaps_are_linked_if_they_were_planted_to_be = verdicts(
-    variance.cl_17, heatmap_of_models, reproduced=[True], contradicted=[False]
-)
+@pytest.mark.parametrize(("linked", "verdict"), [(True, "reproduced"), (False, "contradicted")])
+def test_heatmaps_are_linked_if_they_were_planted_to_be(linked, verdict):
+    found = variance.cl_17(heatmap_of_models(linked))
+    trained = [interval.above(0.8) for name, interval in found.numbers.items() if "train" in name]
+    tested = [interval.inside(-0.2, 0.2) for name, interval in found.numbers.items() if "test" in name]
+    assert found.verdict == verdict and trained == 4 * [linked] and tested == 4 * [True]
 
 
 @pytest.mark.parametrize(("start", "data"), [(0.1, 1.0), (1.0, 0.1), (1.0, 1.0)])
 def test_the_source_of_the_variance(start, data):
-    rng, size = np.random.default_rng(4), {"start": start, "data": data, "both": 1.0}
-    f = 3 + rng.standard_normal((6, 4, 3, 10, 200)) * np.sqrt(list(size.values()))[:, None, None]
-    axes = {"n": range(6), "repetition": range(4), "varied": list(size), "model": range(10), "twin": range(10)}
-    found = variance.cl_21(table(axes, gram=gram(f)))
+    f = 3 + np.random.default_rng(4).standard_normal((8, 5, 3, 10, 200)) * np.sqrt([start, data, 1.0])[:, None, None]
+    found = variance.cl_21(planted(f"{PAGE}/sources", gram=gram(f)))
     shares = [found.numbers[f"relative variance, only {kind} varied, over both"] for kind in ("start", "data")]
     assert found.verdict == "answered" and [share.exceeds(0.5) for share in shares] == [start == 1, data == 1]
 
 
 def moved(near, default):
-    axes = {"alpha": [1.0, 0.1], "width": [128, 512], "step": [0.001, 0.01], "seed": range(10)}
-    noise = 0.005 * np.random.default_rng(6).standard_normal((2, 2, 10))
-    return table(axes, alignment=np.array([default, near])[:, None, None, None] + noise)
+    name = f"{PAGE}/kernel_from_near_zero"
+    return planted(name, alignment=by(alpha={1.0: default, 0.1: near}) + scatter(name, "alignment", 0.005))
 
 
 test_the_kernel_moves_from_near_zero = verdicts(
@@ -194,9 +213,8 @@ test_the_kernel_moves_from_near_zero = verdicts(
 
 
 def passage(sign, deviation):
-    alpha, rng = np.array([1, 0.5, 0.1]), np.random.default_rng(7)
-    start = 100 * alpha[:, None, None] ** sign + rng.uniform(0, 1, (3, 1, 20))
-    return table({"alpha": alpha, "step": [0.001], "seed": range(20)}, start=start), deviation
+    alpha, name = by(alpha={a: a for a in (1, 0.5, 0.25, 0.1, 0.03, 0.01)}), f"{PAGE}/passage"
+    return planted(name, {"step": [0.001]}, start=100 * alpha**sign + scatter(name, "start", 0.3)), deviation
 
 
 test_small_parameters_start_late = verdicts(

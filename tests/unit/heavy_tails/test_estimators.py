@@ -14,9 +14,9 @@ from shallow.spectra.marchenko_pastur import MarchenkoPastur
 SHAPES = [(400, 400), (600, 400), (400, 1200), (4000, 400)]
 
 
-def path_by_counting(law, share, points=4000):
+def path_by_counting(law, share):
     """The exponent above a cut from midpoints of equal shares of the law's tail."""
-    grid = 1 - share * (np.arange(points) + 0.5) / points
+    grid = 1 - share * (np.arange(4000) + 0.5) / 4000
     return 1 + 1 / np.log(law.quantile(grid) / law.quantile(1 - share)).mean()
 
 

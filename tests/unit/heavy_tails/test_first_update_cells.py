@@ -9,8 +9,6 @@ from experiments.heavy_tails.first_update import cells as first_update
 from shallow import stats
 from shallow.book import sweep
 from shallow.spectra import esd, rank_one
-from shallow.train import first_layer
-from shallow.train.first_layer import GD
 
 
 @pytest.fixture(scope="module")
@@ -107,29 +105,13 @@ def test_spike_norm_inverts_the_effective_norm():
     assert gradient_laws.spike_norm(900, 600) == pytest.approx(rank_one.threshold(900, 600))
 
 
-def test_bisected_spikes_are_where_the_full_spectrum_has_them():
+def test_bisected_spikes_are_where_the_full_spectrum_has_them(slow):
+    drawn, _, G = slow
     found = first_update.spikes(0, 400, rules=["GD code", "Adam text"], rates=[1.0])
     for rule in found.rule.values:
-        optimiser, factor = teacher_student.RULES[rule]
-        drawn = teacher_student.draw(0, n=400, d=200, h=300)
-        x, y = drawn.samples.train
-        G = first_layer.directions(x, y, drawn.student, [GD()])[GD()]
-        D = first_update.direction(G, optimiser, factor)
-        rate = float(found.threshold.sel(rule=rule))
+        D, one = first_update.direction(G, *teacher_student.RULES[rule]), found.sel(rule=rule)
+        rate = float(one.threshold)
         gaps = [np.divide(*esd.eigenvalues(drawn.student.W - r * D)[:2]) for r in (rate, rate / 1.02)]
         assert gaps[0] >= 1.05 > gaps[1]
         values = esd.eigenvalues(drawn.student.W - D)[:3]
-        assert float(found.ratio.sel(rule=rule)[0]) == pytest.approx(values[0] / values[1], rel=1e-5)
-        assert float(found.second.sel(rule=rule)[0]) == pytest.approx(values[1] / values[2], rel=1e-5)
-
-
-def test_prediction_of_the_first_spike():
-    """Within a tenth of the mean of four draws; the threshold of an independent update is too small for GD."""
-    found = sweep.grid(
-        first_update.spikes, {"seed": range(4)}, n=800, rules=["GD code", "Adam code"], jobs=1, progress=False
-    )
-    mean = dict(zip(("GD", "Adam"), found.threshold.mean("seed").values, strict=True))
-    wanted = gradient_laws.spike_rates(800, 400, 600, gap=1.05)
-    naive = gradient_laws.spike_rates(800, 400, 600, gap=1.05, correlated=False)
-    assert all(mean[name] == pytest.approx(wanted[name], rel=0.1) for name in mean)
-    assert mean["GD"] > 1.2 * naive["GD"]
+        assert [float(one.ratio[0]), float(one.second[0])] == pytest.approx(values[:2] / values[1:], rel=1e-5)

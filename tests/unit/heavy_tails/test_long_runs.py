@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import letters, verdicts
+from planted.records import verdicts
 
 from experiments.heavy_tails.long_runs import cells as long_runs
 from experiments.heavy_tails.long_runs import rules
@@ -111,60 +111,46 @@ test_the_grid_of_gd = verdicts(
 )
 
 
-@pytest.mark.parametrize(
-    ("cut", "small", "factors", "parts"),
-    [
-        (table(s10=WIDE), STILL, BY_GAP, "cr"),
-        (table(s10=STILL), STILL, BY_RATE, "cr"),
-        (table(s10=STILL), STILL, BY_GAP, "rr"),
-        (table(9, s10=WIDE), STILL, BY_GAP, "rr"),  # there is a spike
-        (table(s10=STILL), WIDE, BY_GAP, "rc"),  # small rates that widen
-    ],
-)
-def test_whether_a_spike_is_necessary(cut, small, factors, parts):
+def cut_out(cut=STILL, gap=1.02, small=STILL, factors=BY_GAP):
     by_rate = {0.1: table(1.02, s10=small), 0.2: table(2, s10=small), 1.0: table(9, s10=WIDE)}
-    assert letters(rules.ht_49(cut, by_rate, by_rate, (factors,))) == parts
+    return table(gap, s10=cut), by_rate, by_rate, (factors,)
 
 
-@pytest.mark.parametrize(
-    ("short", "tiny", "gap", "parts"),
-    [
-        (WIDENED, STILL, 1.02, "rr"),
-        (STILL, STILL, 1.02, "cr"),
-        (WIDENED, STILL, 2, "cr"),
-        (WIDENED, WIDENED, 1.02, "rc"),
-    ],
+test_whether_a_spike_is_necessary = verdicts(
+    rules.ht_49,
+    cut_out,
+    rr=[{}, {"cut": WIDE, "gap": 9}],  # in the second there is a spike
+    cr=[{"cut": WIDE}, {"factors": BY_RATE}],
+    rc=[{"small": WIDE}],  # small rates that widen
 )
-def test_a_million_steps(short, tiny, gap, parts):
+
+
+def million(short=WIDENED, tiny=STILL, gap=1.02):
     steps = {"s1000": STILL, "s10000": STILL, "s100000": STILL}
     by_rate = {rate: table(seeds=1, **steps, s1000000=tiny) for rate in (1e-5, 1e-4)}
-    by_rate |= {rate: table(gap, seeds=1, **steps, s1000000=short) for rate in (0.01, 0.03)}
-    assert letters(rules.ht_50(by_rate)) == parts
+    return by_rate | {rate: table(gap, seeds=1, **steps, s1000000=short) for rate in (0.01, 0.03)}
 
 
-def merging(late=1.2, lift=0.001):
-    """Adam at 1 after 10 and 100 steps: gap, and what the largest eigenvalue does to the exponents."""
+test_a_million_steps = verdicts(
+    rules.ht_50, million, rr=[{}], cr=[{"short": STILL}, {"gap": 2}], rc=[{"tiny": WIDENED}]
+)
+
+
+def merging(late=1.2, lift=0.001, end=1.2):
+    """Adam at 1 after 10 and 100 steps: gap, and what the largest eigenvalue does to the exponents; end: gap of GD."""
     seeds, wobble = 3, 1 + 0.001 * np.arange(3)
     data = {"spike_ratio": np.outer(wobble, [3, late]), "hill": NOISE + np.outer(wobble, [0.01, lift])}
     data |= {"hill_excl": np.full((3, 2), NOISE), "ks_excl": np.full((3, 2), 3.0)}
     data["ks"] = 3 + np.outer(wobble, [1, 100 * lift])
-    return xr.Dataset({k: (("seed", "step"), v) for k, v in data.items()}, {"seed": range(seeds), "step": [10, 100]})
-
-
-@pytest.mark.parametrize(
-    ("adam", "end", "parts"),
-    [
-        (merging(), 1.2, "rrrr"),
-        (merging(late=4), 1.2, "crrr"),
-        (merging(lift=0.05), 1.2, "rrcc"),
-        (merging(), 15, "rcrr"),
-    ],
-)
-def test_the_way_back_to_the_bulk(adam, end, parts):
+    adam = xr.Dataset({k: (("seed", "step"), v) for k, v in data.items()}, {"seed": range(seeds), "step": [10, 100]})
     gaps = np.outer(1 + 0.001 * np.arange(5), [1.01, 1.5, 20, end])
     spectra = np.stack([gaps, np.ones_like(gaps)], axis=-1)
-    gd = xr.Dataset({"eigenvalues": (("seed", "step", "k"), spectra)}, {"step": [0, 1, 4, 20]})
-    assert letters(rules.ht_72({1.0: adam}, (gd,))) == parts
+    return {1.0: adam}, (xr.Dataset({"eigenvalues": (("seed", "step", "k"), spectra)}, {"step": [0, 1, 4, 20]}),)
+
+
+test_the_way_back_to_the_bulk = verdicts(
+    rules.ht_72, merging, rrrr=[{}], crrr=[{"late": 4}], rrcc=[{"lift": 0.05}], rcrr=[{"end": 15}]
+)
 
 
 TINY = {"rule": "Adam code", "rate": 1.0, "n": 100, "d": 50, "h": 75}

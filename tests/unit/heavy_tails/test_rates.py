@@ -100,28 +100,28 @@ def test_training_loss_against_alignment_and_exponents(adam, gd, found):
 NOISE_INSIDE = {"hill": at(GD["hill"], **{f"p{k}": 2.45 for k in range(7)})}
 
 
-@pytest.mark.parametrize(
-    ("adam", "gd", "found"),
-    [
-        ({}, {}, "rrrrr"),
-        ({"hill": at(ADAM["hill"], p4=1.9)}, {}, "crrrr"),
-        ({"test": at(ADAM["test"], p4=0.99)}, {}, "rcrrc"),  # worse where the exponent is lowest
-        ({"test": [1.0, 0.9, 0.95, 0.92, 0.85, 0.9, 0.95, 0.5, 0.5, 0.5]}, {}, "rrcrr"),  # best below 2
-        ({"hill": at(ADAM["hill"], p0=2.45)}, NOISE_INSIDE, "rrrcr"),  # as the untrained student's
-        ({"hill": at(ADAM["hill"], p0=2.45)}, {}, "rrrcr"),
-        ({"test": [1.0, 0.99, 0.85, 0.90, 0.95, 0.97, 0.98, 1.1, 1.2, 1.3]}, {"hill": [3.0] * 10}, "rcrrc"),
-    ],
-)
-def test_does_the_range_mark_generalisation(adam, gd, found):
+def with_range(gd=(), **adam):
     one = sweep(**ADAM | adam)
-    runs = record(one, sweep(**GD | gd))
-    assert letters(rates.ht_23(runs, runs.isel(NONE), record(one, reading="text"))) == found
+    runs = record(one, sweep(**GD | dict(gd)))
+    return runs, runs.isel(NONE), record(one, reading="text")
+
+
+HARDER = [1.0, 0.99, 0.85, 0.90, 0.95, 0.97, 0.98, 1.1, 1.2, 1.3]
+test_does_the_range_mark_generalisation = verdicts(
+    rates.ht_23,
+    with_range,
+    rrrrr=[{}],
+    crrrr=[{"hill": at(ADAM["hill"], p4=1.9)}],
+    rcrrc=[{"test": at(ADAM["test"], p4=0.99)}, {"test": HARDER, "gd": {"hill": [3.0] * 10}}],  # the lowest is worse
+    rrcrr=[{"test": [1.0, 0.9, 0.95, 0.92, 0.85, 0.9, 0.95, 0.5, 0.5, 0.5]}],  # best below 2
+    rrrcr=[{"hill": at(ADAM["hill"], p0=2.45), "gd": gd} for gd in (NOISE_INSIDE, {})],  # as the untrained student's
+)
 
 
 def test_lower_is_better_is_asked_within_each_draw():
     """Draws of other difficulty, whose losses go with their exponents, say nothing."""
     adam, gd = sweep(**ADAM), sweep(**GD | {"hill": [3.0] * 10})
-    adam["test"] = sweep(**ADAM | {"test": [1.0, 0.99, 0.85, 0.90, 0.95, 0.97, 0.98, 1.1, 1.2, 1.3]}).test
+    adam["test"] = sweep(**ADAM | {"test": HARDER}).test
     adam["test"], adam["hill"] = adam.test * (1 + adam.seed), adam.hill + 0.01 * adam.seed
     found = rates.inside_better(readings_of_sweeps.pooled({"Adam": adam, "GD": gd}))
     assert found["lower is better"].below(0) and found["share 1 % better than untrained"].estimate > 0.5

@@ -98,23 +98,20 @@ test_levels_and_floors = verdicts(
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "alignment", "verdict"),
-    [
-        (RISING_FROM_01, FALLING, (0.01, 0.02, 0.02, 0.03), "reproduced"),
-        (FALLING, FALLING, (0.01, 0.02, 0.02, 0.03), "partly"),
-        (FALLING, FALLING, (0.03, 0.02, 0.02, 0.01), "partly"),  # exponents fall all the same
-    ],
-)
-def test_trends_with_a_tanh_teacher(text, code, alignment, verdict):
-    planted = combinations({("tanh", "text"): text, ("tanh", "code"): code})
-    of = runs(code, alignment=alignment)
+def with_tanh_teacher(text, **alignment):
+    of = runs(FALLING, **alignment)
     ks = sweep([0.3] * 4, (0.0, 1000.0, 2000.0, 3000.0), hill=(14.0, 14.0, 9.0, 8.0)).hill
-    planted[Combination("tanh", "tanh", "code")] = of._replace(gd=of.gd.assign(eigenvalues=ks))
-    outcome = rules.ht_66(planted)
-    assert outcome.verdict == verdict
-    assert outcome.parts["b"] == ("reproduced" if text is RISING_FROM_01 else "contradicted")
-    assert outcome.parts["a, alignment"] == ("reproduced" if alignment[0] < alignment[-1] else "contradicted")
+    code = {Combination("tanh", "tanh", "code"): of._replace(gd=of.gd.assign(eigenvalues=ks))}
+    return combinations({("tanh", "text"): text}) | code
+
+
+test_trends_with_a_tanh_teacher = verdicts(
+    rules.ht_66,
+    with_tanh_teacher,
+    rrrr=[{"text": RISING_FROM_01}],
+    rrrc=[{"text": FALLING}],
+    crrc=[{"text": FALLING, "alignment": (0.03, 0.02, 0.02, 0.01)}],  # exponents fall all the same
+)
 
 
 def curves(change, gaps=(1.1, 0.5, 0.25, 0.13), ridge=(0.03, 0.0, -0.02, -0.02), widening=0.05):

@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pytest
 import xarray as xr
+from planted.records import table
 from sklearn.linear_model import Ridge
 from unit.heavy_tails.test_rates import ADAM, GD, at, spectra, sweep
 
@@ -37,10 +38,8 @@ def test_a_shaped_record_holds_the_shapes_of_its_spectra(monkeypatch):
     dims = {"rule": ["GD code", "Adam code"], "rate": [0.0, 1.0], "seed": [0, 1]}
     values = np.sort(rng.pareto(2, (2, 2, 2, 40)) + 1)[..., ::-1]
     losses = rng.random((2, 2, 2, 2, 1))
-    record = xr.Dataset(
-        {"eigenvalues": ((*dims, "k"), values), "test": ((*dims, "features", "penalty"), losses)},
-        dims | {"features": list(teacher_student.FEATURES), "penalty": [teacher_student.PENALTY]},
-    )
+    record = table(dims | {"features": ["code", "text"], "penalty": [teacher_student.PENALTY]}, test=losses)
+    record["eigenvalues"] = (*dims, "k"), values
     whole = readings_of_sweeps.shaped(record)
     assert readings_of_sweeps.shaped(whole) is whole
     found = readings_of_sweeps.reading(whole, "Adam code", "text")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import letters, planted, verdicts
+from planted.records import planted, table, verdicts
 
 from experiments.heavy_tails.route import rules as route
 
@@ -43,17 +43,17 @@ test_the_stages_of_the_route_are_told_apart = verdicts(
 )
 
 
-@pytest.mark.parametrize(
-    ("small", "full", "verdict"),
-    [((3, 3), 1, "reproduced"), ((3, 1), 1, "partly"), ((1, 1), 1, "contradicted"), ((3, 3), 3, "contradicted")],
-)
-def test_spikes_of_small_batches(small, full, verdict):
+def outliers(*counts):
     """Outliers of batches of 50, of 200 and of the full batch at the first of two rates, one at the other."""
-    coords = {"batch": [50, 200, 2000], "rate": [0.1, 1.0], "seed": [0, 1, 2], "step": [1, 10]}
-    values = np.ones((3, 2, 3, 2), int)
-    values[:, 0] = np.reshape([*small, full], (3, 1, 1))
-    counts = xr.Dataset({"outliers": (list(coords), values)}, coords)
-    assert route.ht_20(counts).parts == {"rate 0.1": verdict, "rate 1": "contradicted"}
+    axes = {"batch": [50, 200, 2000], "rate": [0.1, 1.0], "seed": [0, 1, 2], "step": [1, 10]}
+    found = table(axes, outliers=1)
+    found.outliers[:, 0] = np.reshape(counts, (3, 1, 1))
+    return found
+
+
+test_spikes_of_small_batches = verdicts(
+    route.ht_20, outliers, rc=[(3, 3, 1)], pc=[(3, 1, 1)], cc=[(1, 1, 1), (3, 3, 3)]
+)
 
 
 def ended(wide, single=True, similar=0.4):
@@ -82,14 +82,14 @@ test_whether_labels_matter = verdicts(
 )
 
 
-@pytest.mark.parametrize(("loss", "verdict"), [(5.0, "reproduced"), (0.02, "contradicted")])
-def test_early_or_late(loss, verdict):
-    ten = along(range(11), hill_excl=[NOISE] * 11)
-    ten = ten.assign(
-        ht=(ten.step >= 2) & (ten.seed >= 0), loss=along(range(10), loss=[1, 2, *[loss] * 8]).loss.rename(step="time")
-    )
-    hundred = along([100], loss=[0.01]).expand_dims(rate=[1.0])
-    assert route.ht_30(ten, hundred).verdict == verdict
+def ten_steps(loss):
+    """Heavy from the second step on, where the loss is given."""
+    losses = along(range(10), loss=[1, 2, *[loss] * 8]).loss.rename(step="time")
+    ten = along(range(11), hill_excl=[NOISE] * 11).assign(loss=losses)
+    return ten.assign(ht=(ten.step >= 2) & (ten.seed >= 0)), along([100], loss=[0.01]).expand_dims(rate=[1.0])
+
+
+test_early_or_late = verdicts(route.ht_30, ten_steps, reproduced=[5.0], contradicted=[0.02])
 
 
 def spreading(paid):
@@ -128,19 +128,16 @@ def collapse(factor=12.0, step=5, after=0.3, spread=8.0):
     top[:, step + 1 :] = (1000 / factor / wobble)[:, None]
     of_draws = {"s": step, "slope": -300.0 * wobble, "second": 110 * wobble}
     spreads = 1.3 * np.stack([wobble, spread * wobble**2], -1)
-    return planted(name, top=top, maximum=np.outer(wobble, [0.9, after]), spread=spreads, spectra=1e5, **of_draws)
+    runs = planted(name, top=top, maximum=np.outer(wobble, [0.9, after]), spread=spreads, spectra=1e5, **of_draws)
+    return (runs,), planted("heavy_tails/first_update/first_spike", threshold=2800.0)
 
 
-@pytest.mark.parametrize(
-    ("changed", "parts"),
-    [
-        ({}, "rrrr"),
-        ({"factor": 4}, "rcrr"),
-        ({"step": 7}, "ccrr"),
-        ({"after": 0.95}, "rrcr"),
-        ({"spread": 1.1}, "rrrc"),
-    ],
+test_the_collapse_of_the_spike = verdicts(
+    route.ht_57,
+    collapse,
+    rrrr=[{}],
+    rcrr=[{"factor": 4}],
+    ccrr=[{"step": 7}],
+    rrcr=[{"after": 0.95}],
+    rrrc=[{"spread": 1.1}],
 )
-def test_the_collapse_of_the_spike(changed, parts):
-    thresholds = planted("heavy_tails/first_update/first_spike", threshold=2800.0)
-    assert letters(route.ht_57((collapse(**changed),), thresholds)) == parts

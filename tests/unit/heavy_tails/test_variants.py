@@ -25,19 +25,19 @@ def fits(alpha, first=1.0, cut=0.19):
     return xr.Dataset({name: ("seed", np.asarray(values)) for name, values in columns.items()})
 
 
-@pytest.mark.parametrize(
-    ("gd", "adam", "cut", "parts"),
-    [
-        (draws(1.58), draws(1.59), 0.1, "rrrr"),
-        (draws(2.5), draws(2.5), 0.5, "cccc"),
-        (np.array([1.6, 1.6, 1.6, 1.6, 2.3]), draws(1.59), 0.2, "uruu"),
-        (np.array([1.5, 2.1, 1.6]), draws(1.59), 0.1, "urur"),
-    ],
+def very_heavy(gd, cut=0.1, adam=1.59):
+    of_gd, of_adam = fits(gd, cut=cut).expand_dims(rule=["GD code", "GD text"]), fits(draws(adam))
+    return of_gd, fits(gd).isel(NONE), of_adam.expand_dims(rule=["Adam code"])
+
+
+test_exponents_below_two = verdicts(
+    rules.ht_32,
+    very_heavy,
+    rrrr=[(draws(1.58),)],
+    cccc=[(draws(2.5), 0.5, 2.5)],
+    uruu=[(np.array([1.6, 1.6, 1.6, 1.6, 2.3]), 0.2)],
+    urur=[(np.array([1.5, 2.1, 1.6]),)],
 )
-def test_exponents_below_two(gd, adam, cut, parts):
-    of_gd, of_adam = fits(gd, cut=cut).expand_dims(rule=["GD code", "GD text"]), fits(adam)
-    found = rules.ht_32(of_gd, fits(gd).isel(NONE), of_adam.expand_dims(rule=["Adam code"]))
-    assert letters(found) == parts
 
 
 def test_fits_of_a_power_law_find_its_exponent():
@@ -46,25 +46,25 @@ def test_fits_of_a_power_law_find_its_exponent():
     assert np.abs(found.alpha - 1.8).max() < 0.15 and (found["first"] > 0.8).all()
 
 
-@pytest.mark.parametrize(
-    ("restless", "verdict"), [((0.6, 0.8), "reproduced"), ((0.2, 0.4), "contradicted"), ((), "undecided")]
-)
-def test_unrest_of_loss_curves(restless, verdict):
+def decaying(*restless):
     t, size = np.arange(1, 11), [0.2 if decay in restless else 0.0 for decay in rules.DECAYS]
     curves = np.moveaxis(draws(1 - 0.01 * t + np.outer(size, np.sin(2 * t)), 3, 0.01), -1, 1)[..., None]
-    assert (
-        rules.ht_61((planted("heavy_tails/variants/decay_curves_more", train=curves, test=curves),)).verdict == verdict
-    )
+    return ((planted("heavy_tails/variants/decay_curves_more", train=curves, test=curves),),)
 
 
-@pytest.mark.parametrize(("drift", "verdict"), [(0.0, "reproduced"), (0.01, "contradicted")])
-def test_norm_of_normalised_weights(drift, verdict):
+test_unrest_of_loss_curves = verdicts(
+    rules.ht_61, decaying, reproduced=[(0.6, 0.8)], contradicted=[(0.2, 0.4)], undecided=[()]
+)
+
+
+def normalised(drift):
     W = np.random.default_rng(0).standard_normal((30, 20))
     W *= 600**0.5 / np.linalg.norm(W)
-    runs = {
-        (name, when): (np.ones(5) + drift, W * k) for name in rules.RUNS for when, k in (("before", 2), ("after", 1))
-    }
-    assert rules.ht_62(runs).verdict == verdict
+    scales = {"before": 2, "after": 1}
+    return {(name, when): (np.ones(5) + drift, W * k) for name in rules.RUNS for when, k in scales.items()}
+
+
+test_norm_of_normalised_weights = verdicts(rules.ht_62, normalised, reproduced=[0.0], contradicted=[0.01])
 
 
 def after_64(gd, adam, wider):

@@ -137,7 +137,6 @@ test_degree_6_aligns_later = verdicts(
 
 
 def pictures(moments, *, r, fit, largest=0.3, near=0.2, network=0.95, first_r=None, agree=True):
-    """Machines of five runs on all points at some moments; r and Rc by moment."""
     v, run = np.linspace(-2, 2, 60), np.arange(5)[:, None]
     axes, points = {"run": range(5), "moment": moments}, {"point": range(60)}
     r = np.array(r) + 1e-3 * run

@@ -1,12 +1,12 @@
-"""The rules on where learning a polynomial of a hidden direction ends, on planted data."""
+"""Where learning a polynomial of a hidden direction ends: rules on planted data, and weight decay under AdaDelta."""
 
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import by, letters, table, verdicts
+from planted.records import by, table, verdicts
 
 from experiments.hidden_structure import hidden_index
-from experiments.hidden_structure.degrees import rules
+from experiments.hidden_structure.degrees import rules, weight_decay
 from shallow.stats import Interval
 
 RUNS = {"run": range(10)}
@@ -25,7 +25,6 @@ def share(successes, runs=10, good=0.95, poor=0.0):
 
 
 def counted(counts, runs=10):
-    """Runs that fit, by degree, as an array (degree, run)."""
     return np.array([share(count, runs) for count in counts])
 
 
@@ -60,7 +59,6 @@ test_a_window_has_both_ends = verdicts(
 
 
 def moments(**change):
-    """What is measured of the two kinds of inputs."""
     same = {"reach": 2.0, "inverse_square": 446.8, "largest_error": 4.0, "mean_square_error": 1.0, "across": 1.0}
     cases = {"independent": (1.0, 0.473), "correlated": (101.0, 0.475)}
     return {
@@ -137,28 +135,20 @@ def ends(seventh=10, eighth=0, ninth=0, flat=0.0, aligned=0.0):
 
 
 def decays(fitting):
-    """Five runs each of two weight decays at degree 8."""
     axes = {"width": [256], "decay": [0, 1e-4], "run": range(5)}
     return fits(np.array([[share(0, 5), share(fitting, 5)]]), axes)
 
 
-@pytest.mark.parametrize(
-    ("runs", "others", "verdict", "parts"),
-    [
-        (ends(), 0, "reproduced", "rrr"),
-        (ends(), 5, "reproduced", "rrr"),  # though another configuration learns degree 8
-        (ends(), 3, "reproduced", "rrr"),
-        (ends(seventh=0), 5, "partly", "crr"),
-        (ends(seventh=7), 0, "partly", "urr"),  # a share of ten runs that does not decide
-        (ends(flat=0.5), 0, "partly", "rcr"),
-        (ends(seventh=0, eighth=10, ninth=10, flat=1.0, aligned=0.5), 0, "contradicted", "ccc"),
-        (ends(aligned=0.5), 0, "partly", "rrc"),  # aligned, but not fitted
-    ],
+test_degree_seven_is_the_highest = verdicts(
+    rules.hs_33,
+    lambda others=0, **change: (ends(**change), decays(others)),
+    rrr=[{}, {"others": 3}, {"others": 5}],  # though another configuration learns degree 8
+    crr=[{"seventh": 0, "others": 5}],
+    urr=[{"seventh": 7}],  # a share of ten runs that does not decide
+    rcr=[{"flat": 0.5}],
+    ccc=[{"seventh": 0, "eighth": 10, "ninth": 10, "flat": 1.0, "aligned": 0.5}],
+    rrc=[{"aligned": 0.5}],  # aligned, but not fitted
 )
-def test_degree_seven_is_the_highest(runs, others, verdict, parts):
-    found = rules.hs_33(runs, decays(others))
-    assert (found.verdict, found.numbers["best other"].estimate) == (verdict, others / 5)
-    assert letters(found) == parts
 
 
 def memories(tangent=0.05, at_8=0.02, at_9=0.02, flat=0.1):
@@ -169,7 +159,6 @@ def memories(tangent=0.05, at_8=0.02, at_9=0.02, flat=0.1):
 
 
 def machines(spread=0.05):
-    """Flat machines at two degrees."""
     return fits(0.0, {"machine": ["last"], "degree": [8, 9], "run": range(5)}, spread)
 
 
@@ -189,25 +178,16 @@ def tied(counts, aligned):
     return runs, fits(0.0, {"degree": degrees[:6], "run": range(5)}, aligned=0.0, mean_cosine=0.1)
 
 
-@pytest.mark.parametrize(
-    ("counts", "aligned", "long", "verdict"),
-    [
-        ((10,) * 6 + (0, 0), 0.2, (0, 0), "reproduced"),
-        ((10,) * 6 + (0, 0), 0.2, (5, 5), "reproduced"),  # though without decay further degrees are learned
-        ((10,) * 6 + (10, 0), 0.2, (5, 5), "partly"),
-        ((10,) * 5 + (0, 0, 0), 0.2, (0, 0), "partly"),
-        ((10,) * 5 + (6, 0, 0), 0.2, (0, 0), "partly"),
-        ((10,) * 6 + (0, 0), 0.0, (0, 0), "partly"),
-        ((10,) * 8, 0.0, (0, 0), "contradicted"),
-    ],
+test_correlated_inputs_are_learned_up_to_degree_eleven = verdicts(
+    rules.hs_34,
+    lambda last=(10, 0, 0), aligned=0.2, long=0: (*tied((10,) * 5 + last, aligned), no_networks(long)),
+    reproduced=[{}, {"long": 5}],  # though without decay further degrees are learned
+    partly=[{"last": (10, 10, 0), "long": 5}, {"last": (0, 0, 0)}, {"last": (6, 0, 0)}, {"aligned": 0.0}],
+    contradicted=[{"last": (10, 10, 10), "aligned": 0.0}],
 )
-def test_correlated_inputs_are_learned_up_to_degree_eleven(counts, aligned, long, verdict):
-    found = rules.hs_34(*tied(counts, aligned), fits(counted(long, 5), {"degree": [12, 13], "run": range(5)}))
-    assert (found.verdict, found.numbers["without decay, 12"]) == (verdict, long[0] / 5)
 
 
 def errors(*logs):
-    """Cross-validated errors of two machines at two degrees, by the logarithms of their ratios."""
     noise = 0.1 * np.array([-1, 0, 1, 0.5, -0.5])
     axes = {"machine": ["last", "gaussian"], "degree": [3, 6], "run": range(5)}
     return table(axes, cv=np.exp([np.array(logs)[:, None] + noise, np.zeros((2, 5))]))
@@ -284,7 +264,6 @@ def configurations(slope=1.0):
 
 
 def given(count):
-    """Five runs given v at learning rate 1, at degrees 19 and 20."""
     axes = {"degree": [19, 20], "width": [128], "decay": [0], "run": range(5)}
     return fits(np.broadcast_to(share(count, 5, 0.9), (2, 1, 1, 5)), axes)
 
@@ -327,6 +306,44 @@ def test_what_makes_the_failures(change, part, says, monkeypatch):
     assert found.parts[part] == ("undecided" if says == "open" else "answered")
 
 
-def test_the_best_configuration_of_several():
+def test_what_other_configurations_learn():
+    assert rules.hs_33(ends(), decays(3)).numbers["best other"].estimate == 0.6
+    found = rules.hs_34(*tied((10,) * 6 + (0, 0), 0.2), no_networks(2))
+    assert found.numbers["without decay, 12"] == 0.4
     assert rules.best(decays(4), least=0.8).estimate == 0.8
     assert rules.best(given(5), least=0.95).estimate == 0
+
+
+# AdaDelta with decay alone, and layers before and after a batch.
+
+
+@pytest.mark.parametrize("decay", [4.0, 10.0, 100.0])
+def test_weights_alternate_and_grow_by_the_law(decay):
+    start = np.random.default_rng(0).uniform(-0.1, 0.1, 200)
+    w, flips = weight_decay.alone(start, 5000, decay)
+    assert flips > 0.99
+    assert np.sqrt(np.mean(w**2)) == pytest.approx(float(weight_decay.law(20, decay)), rel=0.03)
+
+
+def test_growth_is_relative_to_the_uniform_start_and_needs_a_decay_above_two():
+    start = 0.1 / 3**0.5  # root mean square of uniform weights
+    assert weight_decay.growth(20, 10) == pytest.approx(weight_decay.law(20, 10) / start)
+    assert np.isnan(weight_decay.law(20, 1.5))
+
+
+def test_signs_lie_on_the_lattice():
+    rng = np.random.default_rng(0)
+    first = 0.01 * rng.choice([-1, 1], (64, 100))
+    found = weight_decay.signs(np.stack([first, -first]))
+    assert found["lattice"] == 1 and found["flips"] == 1 and found["size"] == pytest.approx(0.01)
+    plain = weight_decay.signs(np.stack([rng.standard_normal((2000, 100))] * 2))
+    assert plain["lattice"] == pytest.approx(0.2, abs=0.04) and plain["flips"] == 0
+
+
+def test_layers_after_an_epoch_and_a_batch():
+    """Degree 12, weight decay 10: after two epochs nearly all weights flip with every batch."""
+    pairs = weight_decay.one_batch_later(12, (0, 2))
+    assert pairs.shape == (2, 2, 128, 100)
+    before, after = map(weight_decay.signs, pairs)
+    assert before["flips"] < 0.1 and after["flips"] > 0.9
+    assert after["size"] == pytest.approx(float(weight_decay.law(2, 10)), rel=0.12)

@@ -1,4 +1,4 @@
-"""The rules on folding, on planted data."""
+"""The rules on folding, on planted data, and its measures by hand."""
 
 from types import SimpleNamespace
 
@@ -7,7 +7,7 @@ import pytest
 from planted.records import table, verdicts
 
 from experiments.hidden_structure import authors, constructed, shells
-from experiments.hidden_structure.folding import rules
+from experiments.hidden_structure.folding import cells, rules
 from experiments.hidden_structure.orthants import rules as networks
 
 DEPTHS = [1, 2, 3, 4, 5]
@@ -130,3 +130,16 @@ def test_ranks_of_features_that_keep_absolute_values():
     task = shells.draw("ranks")
     assert np.median(rules.ranks(constructed.folding_network(2), task, every=10)) < 0.01
     assert 0.2 < np.median(rules.ranks(constructed.folding_network(3), task, every=10)) < 0.8
+
+
+def test_quotient_by_hand():
+    features, labels = np.array([[0.0, 0.0], [0.0, 4.0]]), [0, 1]
+    assert cells.quotient(features, np.stack([features + [1, 0], features - [1, 0]]), labels) == 0.25
+    assert cells.quotient(features, features[None], labels) == 0
+    assert np.isnan(cells.quotient(0 * features, features[None], labels))
+
+
+def test_ties_go_to_the_lowest_row():
+    points = np.array([[5.0], [1.0], [-1.0], [1.0]])
+    assert cells.nearest([[0.0], [2.0]], points).tolist() == [1, 1]
+    assert cells.match_fractions([[0.0], [2.0]], [7, 1], points, [0, 1, 0, 0]) == {1: 1.0, 7: 0.0}

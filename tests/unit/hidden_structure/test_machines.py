@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.hidden_structure import polynomials, shells
-from experiments.hidden_structure.cited import silent_null
+from experiments.hidden_structure.cited import silent_alignment
 from experiments.hidden_structure.orthants import cells as orthants
 from experiments.hidden_structure.polynomial_machines import cells as polynomial_machines
 from experiments.hidden_structure.polynomial_machines import tangent_identity
@@ -19,9 +19,8 @@ def test_with_the_same_points_the_network_does_not_see_the_others():
     options = POLYNOMIAL | {"learners": ("network", "initial"), "cross_validated": False}
     alone, among = (polynomial_machines.compared(0, 3, same_points=same, **options) for same in (True, False))
     assert alone.sel(machine="initial").identical(among.sel(machine="initial"))
-    assert not np.isclose(
-        alone.mse.sel(machine="network", part="test"), among.mse.sel(machine="network", part="test")
-    ).any()
+    errors = (found.mse.sel(machine="network", part="test") for found in (alone, among))
+    assert not np.isclose(*errors).any()
     options |= {"points": 1600, "learners": ("network",)}
     alone, among = (polynomial_machines.compared(0, 3, same_points=same, **options) for same in (True, False))
     assert alone.identical(among)
@@ -55,10 +54,8 @@ def test_the_first_epochs_of_a_network_are_those_of_its_whole_training():
     """So that what is trained afresh for an early kernel is the stored network on its way."""
     task, (width, rate, decay) = shells.draw(0), orthants.document(2)
     early = orthant_machines._early(task, 0, 2, 1)
-    longer = orthants.trained(task, 0, 2, width, rate=rate, decay=decay, epochs=1, validation_batch=orthants.BATCH)[
-        1
-    ].last
-    assert np.array_equal(early.parameters, longer.parameters)
+    _, fit = orthants.trained(task, 0, 2, width, rate=rate, decay=decay, epochs=1, validation_batch=orthants.BATCH)
+    assert np.array_equal(early.parameters, fit.last.parameters)
     assert np.array_equal(orthant_machines._early(task, 0, 2, 0).parameters, orthants.untrained(0, 2, width).parameters)
 
 
@@ -106,7 +103,7 @@ def test_predictions_are_kept_in_the_order_of_the_rows():
 
 
 def test_labels_dealt_at_random_are_not_learned():
-    found = silent_null.shuffled(0, "independent 3", points=50, epochs=(0, 1), looks=1, size=1000)
+    found = silent_alignment.shuffled(0, "independent 3", points=50, epochs=(0, 1), looks=1, size=1000)
     assert found.step.values.tolist() == [0, 25, 50, 75]
     assert found.loss[-1] > 0.9 * found.loss[0] and found.alignment.max() < 0.2
 

@@ -9,14 +9,6 @@ from experiments.hidden_structure.orthants import orthant_sweeps as sweeps
 from shallow.mlp import stacked
 
 SHORT = {"epochs": 10}
-CELLS = {
-    "author": lambda: orthants.author(0, 2, **SHORT),
-    "neighbours": lambda: sweeps.fewer_neighbours(0, 7, "neighbours", **SHORT),
-    "many_empty": lambda: sweeps.many_empty(0, 64, refilled=True, **SHORT),
-    "sparse": lambda: sweeps.sparse(0, 1, 5, width=8, **SHORT),
-    "crossed": lambda: sweeps.crossed(2, 1, 1, **SHORT),
-    "each": lambda: sweeps.each(5, 0, **SHORT),
-}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +30,14 @@ def unfolded():
 
 
 def test_which_orthants_are_empty():
-    found = {name: call() for name, call in CELLS.items()}
+    found = {
+        "author": orthants.author(0, 2, **SHORT),
+        "neighbours": sweeps.fewer_neighbours(0, 7, "neighbours", **SHORT),
+        "many_empty": sweeps.many_empty(0, 64, refilled=True, **SHORT),
+        "sparse": sweeps.sparse(0, 1, 5, width=8, **SHORT),
+        "crossed": sweeps.crossed(2, 1, 1, **SHORT),
+        "each": sweeps.each(5, 0, **SHORT),
+    }
     populated = {name: np.flatnonzero(~cell.populated).tolist() for name, cell in found.items()}
     first = shells.empty_orthant(0)
     assert populated["author"] == [first] == shells.draw(0).empty.tolist()
@@ -75,11 +74,8 @@ def test_constant_networks_have_no_correlation(task):
 
 
 def test_a_nudge_moves_one_training_point_by_its_last_bit():
-    plain, same, moved = (
-        orthants.author(0, 2, **SHORT),
-        sweeps.nudged(0, 2, 0, **SHORT),
-        sweeps.nudged(0, 2, 1, **SHORT),
-    )
+    plain = orthants.author(0, 2, **SHORT)
+    same, moved = (sweeps.nudged(0, 2, nudge, **SHORT) for nudge in (0, 1))
     assert same.equals(plain)
     first = [float(cell.training.sel(epoch=1)) for cell in (plain, moved)]
     assert first[0] != first[1] == pytest.approx(first[0], rel=1e-5)

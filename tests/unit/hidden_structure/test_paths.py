@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.hidden_structure import polynomials
-from experiments.hidden_structure.alignment import kernel_paths
+from experiments.hidden_structure import hidden_index, polynomials
+from experiments.hidden_structure.alignment import alignment_moments, kernel_paths
+from experiments.hidden_structure.alignment.kernel_paths import END
 from experiments.hidden_structure.cited import cells as cited
 from experiments.hidden_structure.cited import parity, silent_alignment, two_stage
 from shallow import mlp, stats
@@ -22,13 +23,12 @@ def rng(*names):
 
 
 def test_a_path_is_the_run_of_the_document():
-    """That of :func:`polynomials.network`."""
     found = kernel_paths.kernel_path(1, 7, **PATH)
     plain = polynomials.network(1, 7, epochs=4, early=3, size=400)
     np.testing.assert_array_equal(found.path_aligned, plain.path_aligned)
     np.testing.assert_array_equal(found.path_validation, plain.path_validation)
     np.testing.assert_allclose(found.final_mse.sel(part="test"), plain.mse.sel(part="test"), rtol=1e-6)
-    assert float(found.network_r.sel(moment=kernel_paths.END)) == pytest.approx(1)
+    assert float(found.network_r.sel(moment=END)) == pytest.approx(1)
 
 
 def test_a_kernel_that_knows_the_direction_fits():
@@ -45,6 +45,48 @@ def test_a_kernel_that_knows_the_direction_fits():
     bulk = dict(part="test", range="bulk")
     assert knowing.ntk_r2.sel(bulk) > 0.95 and blind.ntk_r2.sel(bulk) < 0.7
     assert knowing.ntk_cv < 0.2 * blind.ntk_cv
+
+
+def test_moments_hold_what_the_pictures_need():
+    options = {"points": 200, "chosen_on": 40, "shown": 30, "epochs": 3, "penalties": (1e-2, 1.0)}
+    found = alignment_moments.moments(1, 5, at=(0, 2), **options, size=400)
+    assert found.moment.values.tolist() == [0, 2, END] and int(found.epochs) == 3
+    assert int(found.is_test.sum()) == 40 and found.sizes["point"] == 70
+    task = polynomials.problem("independent", 5, 1, size=400)
+    rows = np.concatenate([task.rows["test"], task.rows["train"][:30]])
+    np.testing.assert_array_equal(found.y, task.y[rows])
+    r = np.corrcoef(found.prediction.sel(moment=END)[:40], found.final[:40])[0, 1]
+    assert abs(float(found.r.sel(moment=END)) - r) < 1e-12
+    np.testing.assert_array_equal(found.network_r2.sel(moment=END), found.final_r2)
+    assert found.cosine.shape == (3, 256) and float(found.largest_cosine.sel(moment=0)) < 0.5
+
+
+def test_moments_shortened_are_those_of_the_whole():
+    options = {"points": 100, "chosen_on": 40, "shown": 10, "epochs": 3, "penalties": (1.0,)}
+    whole = alignment_moments.moments(1, 5, at=(0, 2), **options, size=400)
+    short = alignment_moments.moments(1, 5, at=(0, 2), whole=False, **options, size=400)
+    for name in short.data_vars:
+        np.testing.assert_array_equal(short[name], whole[name].sel(moment=[0, 2]))
+
+
+def test_a_changed_copy_begins_as_the_plain_run():
+    options = {"early": 20, "whole": False, "size": 400}
+    plain, same, changed = (
+        polynomials.network(1, 5, **options),
+        *(alignment_moments.perturbed(1, 5, k, **options) for k in (0, 3)),
+    )
+    assert plain.identical(same)
+    gap = np.abs(plain.path_validation - changed.path_validation).values[1:]
+    assert 0 < gap.max() < 1e-4
+
+
+def test_without_sign_takes_the_signal_and_keeps_the_variance():
+    v = hidden_index.published("independent").v[:2000]
+    y = hidden_index.polynomial(5)(v)
+    changed = alignment_moments.without_sign(v, y)
+    assert abs(np.mean(np.sign(changed) * v)) < 1e-3 < abs(np.mean(np.sign(y) * v))
+    assert changed.std() == pytest.approx(y.std())
+    assert alignment_moments.unsigned(1, early=1, whole=False, size=400).path_aligned.shape == (2,)
 
 
 def test_snapshots_between_epochs_are_those_of_the_trainer():

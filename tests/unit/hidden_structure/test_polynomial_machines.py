@@ -28,13 +28,11 @@ def runs(measures, degrees=DEGREES, scatter=0.01):
 
 
 def plain(name, by_learner, degrees=DEGREES, scatter=0.01):
-    """A measure without part and range."""
     found = runs({(name, "all"): by_learner}, degrees, scatter)
     return found.sel(part="test", range="all", drop=True)
 
 
 def single(found):
-    """The only machine of a dataset, without its dimension."""
     return found.isel(machine=0, drop=True)
 
 
@@ -44,7 +42,6 @@ def seventh(few):
 
 
 def with_others(few):
-    """The same with the Gaussian machine alone, and at degree 7."""
     return few, single(few.sel(machine=["gaussian"])), seventh(few)
 
 
@@ -87,11 +84,7 @@ def pairs_of_learners(*errors):
 
 
 test_two_machines_of_one_learner = verdicts(
-    rules.hs_03,
-    pairs_of_learners,
-    reproduced=[(1e-12, 1.0)],
-    contradicted=[(1e-3, 1.0)],
-    undecided=[(1e-12, 1e-9)],
+    rules.hs_03, pairs_of_learners, reproduced=[(1e-12, 1.0)], contradicted=[(1e-3, 1.0)], undecided=[(1e-12, 1e-9)]
 )
 
 
@@ -205,11 +198,7 @@ def fuzzy(network):
 
 
 test_the_fuzzier_fit = verdicts(
-    rules.hs_48,
-    fuzzy,
-    reproduced=[2.0, [0.5, 0.5, 0.5, 0.5, 1.4, 1, 1]],
-    contradicted=[0.5],
-    undecided=[1.1],
+    rules.hs_48, fuzzy, reproduced=[2.0, [0.5, 0.5, 0.5, 0.5, 1.4, 1, 1]], contradicted=[0.5], undecided=[1.1]
 )
 
 

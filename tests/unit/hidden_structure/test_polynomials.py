@@ -7,10 +7,13 @@ import torch
 from experiments.hidden_structure import hidden_index, polynomial_measures, polynomials
 from experiments.hidden_structure.alignment import polynomial_probes
 from experiments.hidden_structure.degrees import hidden_inputs
+from experiments.hidden_structure.hidden_direction import aligned, cosines
 from shallow import mlp
 from shallow.mlp import Stack
 
 ROWS = {"train": np.arange(600), "test": np.arange(600, 1000)}
+V = np.random.default_rng(0).normal(0, 0.6, 1000)
+Y = hidden_index.polynomial(4)(V)
 
 
 def test_a_network_finds_the_direction_that_its_labels_know_of():
@@ -55,23 +58,29 @@ def test_run_0_starts_from_the_author_s_weights_in_pairs():
 # Planted predictions and weights.
 
 
+def test_cosines_by_hand():
+    W = np.array([[3.0, 4.0], [-1.0, 0.0], [0.0, 0.0], [0.0, -1e-9]])
+    assert cosines(W, [2.0, 0.0]) == pytest.approx([0.6, 1, np.nan, 0], nan_ok=True)
+    collapsed = cosines(W, [2.0, 0.0], least=1e-6)
+    assert np.isnan(collapsed[2:]).all() and aligned(collapsed) == 1
+    assert aligned(cosines(W, [2.0, 0.0]), 0.6) == pytest.approx(2 / 3)
+    assert np.isnan(aligned([np.nan])) and aligned(np.ones((4, 3))).shape == (4,)
+    assert cosines(np.ones((5, 3)) * 0.1, np.ones(3)).max() <= 1  # rounding stays inside
+
+
 def test_fits_of_the_target_itself_a_constant_and_a_line():
-    v = np.random.default_rng(0).normal(0, 0.6, 1000)
-    y = hidden_index.polynomial(4)(v)
-    itself, constant, line = (polynomial_measures.fits(f, v, y, ROWS) for f in (y, np.zeros(1000), 3 - 2 * v))
+    itself, constant, line = (polynomial_measures.fits(f, V, Y, ROWS) for f in (Y, np.zeros(1000), 3 - 2 * V))
     assert (itself.r2 == 1).all() and (itself.mse == 0).all() and np.allclose(itself.spread, 1)
     assert (constant.spread == 0).all() and (constant.r2 <= 0).all() and np.isnan(constant.straight).all()
     assert np.allclose(line.straight, 1) and not np.allclose(itself.straight, 1)
 
 
 def test_the_tail_does_not_count_in_the_bulk():
-    v = np.random.default_rng(0).normal(0, 0.6, 1000)
-    y = hidden_index.polynomial(4)(v)
-    found = polynomial_measures.fits(np.where(np.abs(v) <= 1, y, y + 5), v, y, ROWS)
+    found = polynomial_measures.fits(np.where(np.abs(V) <= 1, Y, Y + 5), V, Y, ROWS)
     assert np.allclose(found.mse.sel(range="bulk"), 0) and np.allclose(found.mse.sel(range="tail"), 25)
-    outside = (np.abs(v[600:]) > 1).mean()
+    outside = (np.abs(V[600:]) > 1).mean()
     assert float(found.mse.sel(part="test", range="all")) == pytest.approx(25 * outside)
-    inside = polynomial_measures.fits(y, v / np.abs(v).max(), y, ROWS)
+    inside = polynomial_measures.fits(Y, V / np.abs(V).max(), Y, ROWS)
     assert np.isnan(inside.mse.sel(range="tail")).all()
 
 
@@ -93,15 +102,14 @@ def test_planted_units_are_counted_and_collapsed_ones_apart():
 
 def test_changed_labels_keep_their_variance_and_change_their_linear_signal():
     v = hidden_index.draw("independent", 1).v
-    signal = {}
-    for name, degree, options in [
-        ("plain 6", 6, {}), ("shifted 6", 6, {"shift": 0.3}), ("plain 5", 5, {}), ("bare 5", 5, {"linear": False}),
-    ]:  # fmt: skip
-        y = polynomial_probes.relabelled(v, degree, **options)
+
+    def signal(degree, **change):
+        y = polynomial_probes.relabelled(v, degree, **change)
         assert y.std() == pytest.approx(hidden_index.polynomial(degree)(v).std())
-        signal[name] = abs(np.corrcoef(v, y)[0, 1])
-    assert signal["plain 6"] < 0.1 < 0.15 < signal["shifted 6"]
-    assert signal["bare 5"] < 0.1 < 0.3 < signal["plain 5"]
+        return abs(np.corrcoef(v, y)[0, 1])
+
+    assert signal(6) < 0.1 < 0.15 < signal(6, shift=0.3)
+    assert signal(5, linear=False) < 0.1 < 0.3 < signal(5)
 
 
 # Before any training.

@@ -29,7 +29,6 @@ def lines(axes, rows):
 
 
 def networks(E=0.8, M=0.96, rows=(SIGMOID,) * 3, R2=(0.9, 0.9), scale=1.0):
-    """A record of networks, ten runs of each depth."""
     last = table({"moment": ["last"]} | DEPTH | RUN, empty=by_depth(E, scale), others=by_depth(M))
     isotonic = table({"part": ["populated", "empty"]} | DEPTH | RUN, isotonic=[by_depth(value) for value in R2])
     return last.merge(isotonic).merge(lines(DEPTH | RUN, rows))
@@ -44,12 +43,10 @@ def machines(E_lost=0.0, M_lost=0.06, E=0.8, M=0.96, rows=(DIP,) * 3, depths=5, 
 
 
 def author(**planted):
-    """The same in the author's form, at two limits of passes."""
     return machines(**planted).expand_dims(limit=[1000, 20_000])
 
 
 def solved(logit=None, probability=None):
-    """Solved machines on both outputs, one to three layers."""
     forms = [machines(depths=3, **(form or {})) for form in (logit, probability)]
     return of_outputs(forms).expand_dims(scaling=["raw"])
 
@@ -71,7 +68,6 @@ def gaussian(E=0.5, M=1.0, others=(1.0, 1.0), rows=(1.0,) * 3, scatter=0.0):
 
 
 def linear(E=0.5, M=0.5):
-    """Linear machines at two values of C and the author's."""
     columns = {"empty": E + NOISE, "others": M + 0.1 * NOISE, "one_sided": 0.7 + NOISE}
     return table({"C": [1.0, 10.0, np.nan]} | RUN, **columns)
 
@@ -211,7 +207,6 @@ def test_only_runs_whose_network_has_found_the_symmetry_count():
 
 
 def solver_runs(**planted):
-    """The problems solved otherwise, for the first three networks."""
     found = machines(**planted).sel(depth=[1, 3], run=range(3))[["empty", "others"]]
     return xr.merge([found.rename({name: f"{form}_{name}" for name in found}) for form in ("primal", "kernel")])
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import by, cases, decided, planted, scatter, table
+from planted.records import by, cases, decided, planted, scatter, table, verdicts
 
 from experiments.localization.beginning import first_gradients, rules
 
@@ -21,9 +21,9 @@ def altered(turned=0.0, same=False, accuracy=0.5, loss=0.501, learned=0.92):
     return planted(rules.ALTERED, **columns)
 
 
-@cases({"reproduced": [{}], "contradicted": [{"turned": 0.5}, {"same": True}]})
-def test_slow_fields_have_negative_biases(change, outcome):
-    assert decided(rules.lo_12(altered(**change))) == outcome
+test_slow_fields_have_negative_biases = verdicts(
+    rules.lo_12, altered, reproduced=[{}], contradicted=[{"turned": 0.5}, {"same": True}]
+)
 
 
 def fates(right=0.85, flow=0.95, second=0.9, gap=1.0, seeds=12, moved=0):
@@ -83,16 +83,14 @@ def symmetry(mean=0.0, skewness=0.0):
     return table(axes, mean=noise + mean, skewness=noise + skewness, moved=noise + 1)
 
 
-@cases(
-    {
-        "reproduced reproduced": [({}, {})],
-        "contradicted reproduced": [({"mean": 0.2}, {}), ({"skewness": -0.3}, {})],
-        "reproduced contradicted": [({}, {"accuracy": 0.7}), ({}, {"loss": 0.4}), ({}, {"learned": 0.6})],
-        "reproduced undecided": [({}, {"accuracy": 0.5099})],
-    }
+test_the_role_of_the_bias = verdicts(
+    rules.lo_32,
+    lambda one, other: (symmetry(**one), altered(**other)),
+    rr=[({}, {})],
+    cr=[({"mean": 0.2}, {}), ({"skewness": -0.3}, {})],
+    rc=[({}, {"accuracy": 0.7}), ({}, {"loss": 0.4}), ({}, {"learned": 0.6})],
+    ru=[({}, {"accuracy": 0.5099})],
 )
-def test_the_role_of_the_bias(change, outcome):
-    assert decided(rules.lo_32(symmetry(**change[0]), altered(**change[1]))) == outcome
 
 
 def identities(ratio=2.0, printed=1.0, half=1e-8, output=1e-8, prefactor=(2 / np.pi) ** 0.5):
@@ -100,16 +98,14 @@ def identities(ratio=2.0, printed=1.0, half=1e-8, output=1e-8, prefactor=(2 / np
     return xr.Dataset({"sum_over_mean": ratio, "zero_one": 1.9, "off": off, "slope": ("x", np.full(6, prefactor))})
 
 
-@cases(
-    {
-        "corrected": [{}],
-        "reproduced": [{"ratio": 1.0, "printed": 1e-8, "half": 0.5}],
-        "contradicted": [{"ratio": 3.0, "half": 0.5}],
-        "partly": [{"half": 0.5}],
-    }
+test_the_sum_over_the_classes = verdicts(
+    rules.lo_58,
+    identities,
+    corrected=[{}],
+    reproduced=[{"ratio": 1.0, "printed": 1e-8, "half": 0.5}],
+    contradicted=[{"ratio": 3.0, "half": 0.5}],
+    partly=[{"half": 0.5}],
 )
-def test_the_sum_over_the_classes(change, outcome):
-    assert rules.lo_58(identities(**change)).verdict == outcome
 
 
 @cases(
@@ -140,20 +136,19 @@ def bells(entry=0.0, ratio=1.0, noise=0.99, scatter=0.001):
     return xr.Dataset(columns, {"filter": ["noise", "noise", "noise", "bump"]})
 
 
-@pytest.mark.parametrize(
-    ("change", "expansion", "verdict"),
-    [
-        ({}, 1e-15, "reproduced"),
-        ({"ratio": 0.7}, 1e-15, "partly"),  # the closed form lacks a power of 1 + v
-        ({"entry": 0.1}, 1e-15, "partly"),
-        ({"noise": 0.5}, 1e-15, "partly"),
-        ({}, 0.1, "partly"),
-        ({"ratio": 0.7}, 0.1, "contradicted"),
-        ({"ratio": 1.02}, 1e-15, "partly"),  # left open
+test_the_expectation = verdicts(
+    rules.lo_60,
+    lambda expansion=1e-15, **change: (bells(**change), expansion),
+    reproduced=[{}],
+    partly=[
+        {"ratio": 0.7},  # the closed form lacks a power of 1 + v
+        {"entry": 0.1},
+        {"noise": 0.5},
+        {"expansion": 0.1},
+        {"ratio": 1.02},  # left open
     ],
+    contradicted=[{"ratio": 0.7, "expansion": 0.1}],
 )
-def test_the_expectation(change, expansion, verdict):
-    assert rules.lo_60(bells(**change), expansion).verdict == verdict
 
 
 def first_steps(slope=1.0, noise=0.02):

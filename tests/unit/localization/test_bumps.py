@@ -3,74 +3,59 @@
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import by, cases, decided, over_seeds, planted, table
+from planted.records import by, cases, over_seeds, planted, table, verdicts
 
 from experiments.localization.bumps import rules
 from shallow.stats import Interval
 
-BALANCE = "localization/balance"
 WAVES = np.cos(2 * np.pi * np.outer([1, 8], np.arange(40)) / 40)
 
 
-@pytest.mark.parametrize(
-    ("apart", "scatter", "beyond", "parts"),
-    [
-        (0.0, 0.001, -1e-9, "reproduced reproduced"),
-        (0.1, 0.001, -1e-9, "contradicted reproduced"),
-        (0.0, 0.05, -1e-9, "undecided reproduced"),
-        (0.0, 0.001, 1e-3, "reproduced contradicted"),
-    ],
-)
-def test_mean_squares_and_the_leading_eigenvector(apart, scatter, beyond, parts):
-    missed = over_seeds([[apart, 0.0]], "gain", "filter", scatter=scatter)
-    assert decided(rules.lo_44(missed, xr.DataArray([-1e-9, beyond]))) == parts
+def missed(apart=0.0, scatter=0.001, beyond=-1e-9):
+    """Differences of mean squares from their form, and of what a search finds from the eigenvalue."""
+    return over_seeds([[apart, 0.0]], "gain", "filter", scatter=scatter), xr.DataArray([-1e-9, beyond])
 
 
-@pytest.mark.parametrize(
-    ("changed", "other", "behind", "parts"),
-    [
-        (0, 20, 0.25, "reproduced reproduced"),
-        (0, 11, 0.25, "partly reproduced"),
-        (7, 20, 0.25, "contradicted reproduced"),
-        (0, 20, 0.0, "reproduced contradicted"),
-        (0, 20, 0.02, "reproduced undecided"),
-    ],
+test_mean_squares_and_the_leading_eigenvector = verdicts(
+    rules.lo_44, missed, rr=[{}], cr=[{"apart": 0.1}], ur=[{"scatter": 0.05}], rc=[{"beyond": 1e-3}]
 )
-def test_norms_and_the_difference(changed, other, behind, parts):
+
+
+def problems(changed=0, other=20, behind=0.25):
+    """Pairs that change, the best modes of both problems, and how far the one is behind."""
     axes = {"lengths": ["(2, 1)", "(1, 2)"], "objective": range(2)}
     modes = table(axes, mode=[[0, 0], [other, 20]], value=[[0.6, 0.6], [0.7, 0.97]])
-    assert decided(rules.lo_45(changed, modes, over_seeds([0.25, behind], "case", case=["one", "two"]))) == parts
+    return changed, modes, over_seeds([0.25, behind], "case", case=["one", "two"])
 
 
-@cases({"reproduced": [[0, 0, 0]], "partly": [[0, 11, 12], [3, 0, 12]], "contradicted": [[3, 11, 12]]})
-def test_the_leading_mode(change, outcome):
-    assert rules.lo_46(by(case=dict(zip("abc", change))).expand_dims("gain")).verdict == outcome
-
-
-@pytest.mark.parametrize(
-    ("shares", "verdict"),
-    [
-        ((0.94, 0.42), "partly"),
-        ((0.5, 0.4), "reproduced"),
-        ((0.9, 0.9), "contradicted"),
-        ((0.7, 0.7), "undecided"),
-    ],
+test_norms_and_the_difference = verdicts(
+    rules.lo_45, problems, rr=[{}], pr=[{"other": 11}], cr=[{"changed": 7}], rc=[{"behind": 0.0}], ru=[{"behind": 0.02}]
 )
-def test_the_inconsistency(shares, verdict):
+
+test_the_leading_mode = verdicts(
+    rules.lo_46,
+    lambda change: by(case=dict(zip("abc", change))).expand_dims("gain"),
+    reproduced=[[0, 0, 0]],
+    partly=[[0, 11, 12], [3, 0, 12]],
+    contradicted=[[3, 11, 12]],
+)
+
+
+def low(*shares):
     """Fields with so much of their energy in one cycle, the rest in eight; and positive ones, which do not count."""
     share = over_seeds(shares, "gain", scatter=0.01).values[..., None]
     W = np.tile(WAVES[0], (2, 3, 40, 1))
     W[:, :, 0] = share**0.5 * WAVES[0] + (1 - share) ** 0.5 * WAVES[1]
-    runs = planted(BALANCE, {"seed": range(3)}, W=W[:, :, None], b=np.where(np.arange(40), 1.0, -1.0))
-    found = rules.lo_48(runs)
-    assert found.verdict == verdict
-    assert [one.estimate for one in found.numbers.values()] == pytest.approx(shares)
+    return planted("localization/balance", {"seed": range(3)}, W=W[:, :, None], b=np.where(np.arange(40), 1.0, -1.0))
+
+
+test_the_inconsistency = verdicts(
+    rules.lo_48, low, reproduced=[(0.5, 0.4)], partly=[(0.94, 0.42)], contradicted=[(0.9, 0.9)], undecided=[(0.7, 0.7)]
+)
 
 
 def test_low_shares_are_those_of_negative_biases():
-    W = np.stack([np.repeat(WAVES[order], 20, 0) for order in ([0, 1], [1, 0])])
-    runs = planted(BALANCE, {"seed": [0, 1]}, W=W[:, None], b=np.where(np.arange(40) < 20, -1.0, 1.0)).isel(step=-1)
-    np.testing.assert_allclose(rules.low_shares(runs).values, [[1.0, 0.0]] * 2, atol=1e-9)
+    assert [one.estimate for one in rules.lo_48(low(0.94, 0.42)).numbers.values()] == pytest.approx([0.94, 0.42])
 
 
 def rings(bump, carrier=0.0, cosine=-0.002, fine=None, error=0.0005):
@@ -152,9 +137,3 @@ def test_training_by_tails_and_on_the_torus():
     tails = xr.concat([ring, ring.assign(W=ring.W * 0 + 1)], xr.DataArray(["light", "heavy"], dims="tails"))
     by_tails = rules.tails_of_training(tails, ring)
     assert [by_tails[name][1][0].estimate for name in ("light", "Gaussian", "heavy")] == [1.0, 1.0, 1 / 16]
-
-
-def test_rows_of_tables():
-    rows = rules.lead_rows(dict(zip((40, 400), rings(RISING))), 0.005)
-    assert len(rows) == 10
-    assert rows[2] == ["40", "1", "1.6", "0.014 [0.013, 0.015]", "better", "0.0000 [-0.0006, 0.0006]", "equal"]

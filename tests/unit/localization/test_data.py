@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import cases, decided, over_seeds
+from planted.records import over_seeds, verdicts
 
 from experiments.localization.data import cells as processes
 from experiments.localization.data import rules
@@ -31,15 +31,13 @@ def pairs(error=0.0, scatter=1e-3, least=-1e-9, slope=0.0):
     return xr.Dataset(columns, {"xi": [2.0], "gain": gains, "lag": lags})
 
 
-@cases(
-    {
-        "answered": [{}],
-        "contradicted": [{"error": 0.05}, {"least": -1e-3}],  # another covariance, and none at all
-        "undecided": [{"error": 0.01}, {"scatter": 0.05}],
-    }
+test_definition_and_its_covariance = verdicts(
+    rules.lo_01,
+    pairs,
+    answered=[{}],
+    contradicted=[{"error": 0.05}, {"least": -1e-3}],  # another covariance, and none at all
+    undecided=[{"error": 0.01}, {"scatter": 0.05}],
 )
-def test_definition_and_its_covariance(change, outcome):
-    assert rules.lo_01(pairs(**change)).verdict == outcome
 
 
 def lags(power=1.0, scatter=0.002, off=0.0):
@@ -60,17 +58,15 @@ def falling(peak=0.0, scatter=0.01):
     return spectrum((np.exp(-((k / 15) ** 2)) + peak * (k == 10)) * (1 + scatter * SIGNS[:, None] * np.cos(k)))
 
 
-@cases(
-    {
-        "reproduced reproduced": [({}, {})],
-        "contradicted reproduced": [({"power": 0.5}, {}), ({"off": 0.1}, {})],
-        "undecided reproduced": [({"scatter": 0.1}, {})],
-        "reproduced contradicted": [({}, {"peak": 5.0})],
-        "reproduced undecided": [({}, {"scatter": 0.5})],
-    }
+test_length_scale_and_no_line = verdicts(
+    rules.lo_02,
+    lambda one, other: (lags(**one), falling(**other)),
+    rr=[({}, {})],
+    cr=[({"power": 0.5}, {}), ({"off": 0.1}, {})],
+    ur=[({"scatter": 0.1}, {})],
+    rc=[({}, {"peak": 5.0})],
+    ru=[({}, {"scatter": 0.5})],
 )
-def test_length_scale_and_no_line(change, outcome):
-    assert decided(rules.lo_02(lags(**change[0]), falling(**change[1]))) == outcome
 
 
 def test_a_wave_has_a_line():
@@ -91,33 +87,30 @@ def crossing_counts(power=-1.0, scatter=0.002, changed=0, drift=0.0):
     return xr.Dataset(columns, {"xi": XI, "length": [20.0, 10.0], "gain": [0.01, 1.0, 3.0, 100.0]})
 
 
-@cases(
-    {
-        "reproduced reproduced reproduced": [({}, {})],
-        "contradicted reproduced reproduced": [({"power": -0.5}, {})],
-        "reproduced contradicted reproduced": [({"changed": 1}, {}), ({"drift": 0.1}, {})],
-        "reproduced reproduced contradicted": [({}, {"error": 0.05})],
-        "undecided undecided reproduced": [({"scatter": 0.03}, {})],
-    }
+test_crossings_and_correlations = verdicts(
+    rules.lo_03,
+    lambda one, other: (crossing_counts(**one), pairs(**other)),
+    rrr=[({}, {})],
+    crr=[({"power": -0.5}, {})],
+    rcr=[({"changed": 1}, {}), ({"drift": 0.1}, {})],
+    rrc=[({}, {"error": 0.05})],
+    uur=[({"scatter": 0.03}, {})],
 )
-def test_crossings_and_correlations(change, outcome):
-    assert decided(rules.lo_03(crossing_counts(**change[0]), pairs(**change[1]))) == outcome
 
 
-@pytest.mark.parametrize(
-    ("ratio", "near", "scatter", "verdict"),
-    [
-        (2.0, [0.1, 0.5, 0.9], 0.001, "reproduced"),
-        (1.5, [0.1, 0.5, 0.9], 0.001, "contradicted"),
-        (2.0, [0.9, 0.5, 0.1], 0.001, "contradicted"),  # towards the middle
-        (1.81, [0.1, 0.5, 0.9], 0.05, "undecided"),
-    ],
-)
-def test_figure_1(ratio, near, scatter, verdict):
+def pictured(ratio=2.0, near=(0.1, 0.5, 0.9), scatter=0.001):
     count = np.array([[9.0], [9.0 * ratio]]) * (1 + scatter * np.outer([1, -1], SIGNS))
     columns = {"count": (("xi", "seed"), count), "near": around([near, near], scatter, "xi", "gain")}
-    draws = xr.Dataset(columns, {"xi": [20.0, 10.0], "gain": [0.01, 3.0, 100.0]})
-    assert rules.lo_04(draws).verdict == verdict
+    return xr.Dataset(columns, {"xi": [20.0, 10.0], "gain": [0.01, 3.0, 100.0]})
+
+
+test_figure_1 = verdicts(
+    rules.lo_04,
+    pictured,
+    reproduced=[{}],
+    contradicted=[{"ratio": 1.5}, {"near": (0.9, 0.5, 0.1)}],  # towards the middle
+    undecided=[{"ratio": 1.81, "scatter": 0.05}],
+)
 
 
 def one_place(kurtosis=(0.0, -0.1, -0.5, -1.2, -1.4, -1.8, -1.95, -2.0), distance=None, histogram=0.004, part=0.0):
@@ -138,39 +131,35 @@ def limit(first=0.004, steps=0.01):
 
 HEAVY = (0.0, 0.1, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 
-
-@cases(
-    {
-        "reproduced reproduced": [({}, {}), ({}, {"kurtosis": HEAVY})],  # away from normal in either direction
-        "contradicted reproduced": [({"first": 0.05}, {}), ({"steps": -0.02, "first": 0.009}, {})],
-        "undecided reproduced": [({"first": 0.01}, {})],
-        "reproduced undecided": [({}, {"distance": np.full(8, 0.1)})],
-        "reproduced contradicted": [({}, {"distance": 0.4 - 0.04 * np.arange(8)})],
-    }
+test_gaussian_limit_and_steady_departure = verdicts(
+    rules.lo_05,
+    lambda one, other: (limit(**one), one_place(**other)),
+    rr=[({}, {}), ({}, {"kurtosis": HEAVY})],  # away from normal in either direction
+    cr=[({"first": 0.05}, {}), ({"steps": -0.02, "first": 0.009}, {})],
+    ur=[({"first": 0.01}, {})],
+    ru=[({}, {"distance": np.full(8, 0.1)})],
+    rc=[({}, {"distance": 0.4 - 0.04 * np.arange(8)})],
 )
-def test_gaussian_limit_and_steady_departure(change, outcome):
-    assert decided(rules.lo_05(limit(**change[0]), one_place(**change[1]))) == outcome
 
-
-@cases(
-    {
-        "contradicted answered": [{}],
-        "reproduced answered": [{"kurtosis": HEAVY}],
-        "undecided answered": [{"kurtosis": np.zeros(8)}],
-        "partly answered": [{"kurtosis": (0, 0, -1, -1, 1, 1, 1, 1)}],
-        "contradicted contradicted": [{"histogram": 0.05}, {"part": 0.05}],  # another density
-        "contradicted undecided": [{"histogram": 0.01}],
-    }
+test_tails_and_a_measure = verdicts(
+    rules.lo_06,
+    one_place,
+    ca=[{}],
+    ra=[{"kurtosis": HEAVY}],
+    ua=[{"kurtosis": np.zeros(8)}],
+    pa=[{"kurtosis": (0, 0, -1, -1, 1, 1, 1, 1)}],
+    cc=[{"histogram": 0.05}, {"part": 0.05}],  # another density
+    cu=[{"histogram": 0.01}],
 )
-def test_tails_and_a_measure(change, outcome):
-    assert decided(rules.lo_06(one_place(**change))) == outcome
 
 
-@cases({"reproduced": [(1.0, 0.02)], "contradicted": [(3.0, 0.02)], "undecided": [(1.1, 0.02), (1.0, 0.2)]})
-def test_seam(change, outcome):
-    ratio, scatter = change
-    seams = {"ratio": around([1.0, ratio], scatter, "case"), "cut": around(3, 0.01)}
-    assert rules.lo_07(xr.Dataset(seams)).verdict == outcome
+def cut_rings(ratio=1.0, scatter=0.02):
+    return xr.Dataset({"ratio": around([1.0, ratio], scatter, "case"), "cut": around(3, 0.01)})
+
+
+test_seam = verdicts(
+    rules.lo_07, cut_rings, reproduced=[{}], contradicted=[{"ratio": 3.0}], undecided=[{"ratio": 1.1}, {"scatter": 0.2}]
+)
 
 
 def test_measures_of_samples():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from planted.records import by, cases, decided, over_seeds, planted, scatter, table
+from planted.records import by, cases, over_seeds, planted, scatter, table, verdicts
 
 from experiments.localization.fields import rules
 
@@ -18,20 +18,18 @@ def shape_table(seeds=10, spread=0.01, **levels):
     return planted(rules.SHAPES, {"seed": range(seeds)}, b=b, **columns)
 
 
-@cases(
-    {
-        "reproduced": [{}],
-        "contradicted": [
-            {"ipr": (0.08, 0.06)},  # no localisation
-            {"ipr": (0.3, 0.3)},  # both localised
-            {"window": (0.8, 0.5)},
-            {"window": (0.99, 0.9)},
-        ],
-        "undecided": [{"ipr": (0.155, 0.06), "seeds": 3}],
-    }
+test_negative_fields_alone_are_localised = verdicts(
+    rules.lo_25,
+    shape_table,
+    reproduced=[{}],
+    contradicted=[
+        {"ipr": (0.08, 0.06)},  # no localisation
+        {"ipr": (0.3, 0.3)},  # both localised
+        {"window": (0.8, 0.5)},
+        {"window": (0.99, 0.9)},
+    ],
+    undecided=[{"ipr": (0.155, 0.06), "seeds": 3}],
 )
-def test_negative_fields_alone_are_localised(change, outcome):
-    assert rules.lo_25(shape_table(**change)).verdict == outcome
 
 
 def gain_table(ipr=(0.05, 0.06, 0.1, 0.25, 0.3, 0.3, 0.3), slow=1.0):
@@ -75,16 +73,14 @@ def scaled(point=0.0, loss=0.05, differ=0, spread=0.001):
     return planted(record, {"norm": [0.5, 8.0]}, **columns)
 
 
-@cases(
-    {
-        "contradicted contradicted reproduced": [{}],
-        "reproduced reproduced reproduced": [{"point": 0.1, "differ": 3}],
-        "contradicted contradicted contradicted": [{"loss": 0.0}],
-        "contradicted undecided reproduced": [{"point": 0.02, "spread": 0.01}],
-    }
+test_what_scaling_up_raises = verdicts(
+    rules.lo_35,
+    scaled,
+    ccr=[{}],
+    rrr=[{"point": 0.1, "differ": 3}],
+    ccc=[{"loss": 0.0}],
+    cur=[{"point": 0.02, "spread": 0.01}],
 )
-def test_what_scaling_up_raises(change, outcome):
-    assert decided(rules.lo_35(scaled(**change))) == outcome
 
 
 @cases(
@@ -119,36 +115,29 @@ def grown(record="growth", growth=1.2, similar=0.95, early=0.6, smoothing=4.0, s
     return planted(f"{FIELDS}/{record}", {"step": rules.STEPS}, **columns)
 
 
-@pytest.mark.parametrize(
-    ("change", "a", "b", "c"),
-    [
-        ({}, "reproduced", "reproduced", "reproduced"),
-        ({"growth": 1.0}, "contradicted", "reproduced", "reproduced"),  # norms stand still
-        ({"similar": 0.8}, "reproduced", "contradicted", "reproduced"),  # the shape is late
-        ({"early": 0.9}, "contradicted", "contradicted", "reproduced"),  # full norm already, then smaller
-        ({"smoothing": 1.0}, "reproduced", "reproduced", "contradicted"),
-        ({"smoothing": 2.0, "spread": 0.02}, "reproduced", "reproduced", "undecided"),
-    ],
+test_growth_shape_and_smoothing = verdicts(
+    rules.lo_37,
+    lambda **change: (grown(**change), grown("growth_400")),
+    rrrrr=[{}],
+    crrrr=[{"growth": 1.0}],  # norms stand still
+    rcrrr=[{"similar": 0.8}],  # the shape is late
+    ccrrr=[{"early": 0.9}],  # full norm already, then smaller
+    rrccr=[{"smoothing": 1.0}],
+    rruur=[{"smoothing": 2.0, "spread": 0.02}],
 )
-def test_growth_shape_and_smoothing(change, a, b, c):
-    parts = rules.lo_37(grown(**change), grown("growth_400")).parts
-    assert (parts["a"], parts["b"], parts["c at g = 3"]) == (a, b, c)
-    assert parts["c at 400 pixels"] == "reproduced"
 
 
 def test_the_step_at_which_the_shape_is_there():
     assert (rules.shaped(grown()) == 400).all()
 
 
-@cases(
-    {
-        "reproduced reproduced": [{}],
-        "contradicted contradicted": [{"gabor": (0.5, 0.4)}],
-        "undecided undecided": [{"gabor": (0.9, 0.4), "spread": 0.05}],  # half of the networks
-    }
+test_gabor_functions = verdicts(
+    rules.lo_47,
+    shape_table,
+    rr=[{}],
+    cc=[{"gabor": (0.5, 0.4)}],
+    uu=[{"gabor": (0.9, 0.4), "spread": 0.05}],  # half of the networks,
 )
-def test_gabor_functions(change, outcome):
-    assert decided(rules.lo_47(shape_table(**change))) == outcome
 
 
 def test_gabor_functions_at_one_gain_only():

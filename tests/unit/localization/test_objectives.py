@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import cases, decided, over_seeds, planted, table
+from planted.records import cases, decided, over_seeds, planted, table, verdicts
 
 from experiments.localization.objectives import cells as objectives
 from experiments.localization.objectives import rules
@@ -28,33 +28,22 @@ def on_average(average, point, gap=0.0, error=0.001):
 
 FLAT, TURNED = [[0.7, 0.6], [0.7, 0.6]], [[0.7, 0.6], [0.6, 0.7]]
 
-
-@pytest.mark.parametrize(
-    ("gap", "error", "verdict"),
-    [
-        (0.0, 0.001, "reproduced"),
-        (0.2, 0.001, "contradicted"),
-        (-0.2, 0.001, "contradicted"),
-        ((0.2, 0.0), 0.001, "partly"),
-        (0.03, 0.001, "partly"),
-        (0.05, 0.01, "undecided"),
-    ],
+test_equal_ratio_and_equal_probability = verdicts(
+    rules.lo_28,
+    lambda gap, error=0.001: on_average(FLAT, FLAT, gap, error),
+    reproduced=[(0.0,)],
+    contradicted=[(0.2,), (-0.2,)],
+    partly=[((0.2, 0.0),), (0.03,)],
+    undecided=[(0.05, 0.01)],
 )
-def test_equal_ratio_and_equal_probability(gap, error, verdict):
-    assert rules.lo_28(on_average(FLAT, FLAT, gap, error)).verdict == verdict
 
-
-@pytest.mark.parametrize(
-    ("average", "wave", "verdict"),
-    [
-        (TURNED, 0.6, "reproduced"),
-        ([[0.6, 0.7], [0.6, 0.7]], 0.6, "contradicted"),
-        (TURNED, 0.66, "contradicted"),
-        ([[0.70, 0.71], [0.6, 0.7]], 0.6, "partly"),
-    ],
+test_the_best_filter_of_both_problems = verdicts(
+    rules.lo_29,
+    lambda average, wave=0.6: (on_average(average, TURNED), (0.6, wave)),
+    reproduced=[(TURNED,)],
+    contradicted=[([[0.6, 0.7], [0.6, 0.7]],), (TURNED, 0.66)],
+    partly=[([[0.70, 0.71], [0.6, 0.7]],)],
 )
-def test_the_best_filter_of_both_problems(average, wave, verdict):
-    assert rules.lo_29(on_average(average, TURNED), (0.6, wave)).verdict == verdict
 
 
 def test_rivals_are_chosen_by_the_other_seeds():
@@ -96,34 +85,31 @@ def passages(differ=0, moved=0.0, squares=True, scatter=0.001):
     return draws.assign(moved=over_seeds([[moved, 0.0]], "gain", "filter", scatter=scatter))
 
 
+test_the_steps_to_ten = verdicts(
+    rules.lo_31,
+    passages,
+    rrr=[{}],
+    crr=[{"differ": 5}],
+    rcr=[{"moved": 0.05}],
+    rur=[{"scatter": 0.02}],
+    rrc=[{"squares": False}],
+)
+
+
 @cases(
     {
-        "reproduced reproduced reproduced": [{}],
-        "contradicted reproduced reproduced": [{"differ": 5}],
-        "reproduced contradicted reproduced": [{"moved": 0.05}],
-        "reproduced undecided reproduced": [{"scatter": 0.02}],
-        "reproduced reproduced contradicted": [{"squares": False}],
+        "reproduced": [([0, 0, 0, 0, 0], 0.001)],
+        "partly": [([0, 0, 0.02, 0.04, 0.05], 0.001), ([0, 0, 0.01, 0, 0], 0.001)],
+        "contradicted": [([0.02, 0, 0.02, 0.04, 0.05], 0.001)],
+        "undecided": [([0.01, 0.01, 0.01, 0.01, 0.01], 0.005)],
     }
 )
-def test_the_steps_to_ten(change, outcome):
-    assert decided(rules.lo_31(passages(**change))) == outcome
-
-
-@pytest.mark.parametrize(
-    ("bump", "error", "verdict"),
-    [
-        ([0, 0, 0, 0, 0], 0.001, "reproduced"),
-        ([0, 0, 0.02, 0.04, 0.05], 0.001, "partly"),
-        ([0.02, 0, 0.02, 0.04, 0.05], 0.001, "contradicted"),
-        ([0, 0, 0.01, 0, 0], 0.001, "partly"),
-        ([0.01, 0.01, 0.01, 0.01, 0.01], 0.005, "undecided"),
-    ],
-)
-def test_the_variance_ratio_as_the_aim(bump, error, verdict):
+def test_the_variance_ratio_as_the_aim(change, outcome):
     """Leads of a bump over the constant by gain; the constant has the largest variance ratio."""
+    bump, error = change
     columns = {"lead": np.reshape(bump, (5, 1, 1)), "lead_error": error, "ratio": 2.0, "gabor_ratio": 1.5}
     found = rules.lo_33(planted("localization/bumps/filters_at_a_point", **columns))
-    assert found.verdict == verdict and found.numbers["the constant has the largest variance ratio"]
+    assert found.verdict == outcome and found.numbers["the constant has the largest variance ratio"]
 
 
 def trained(negative, positive):
@@ -134,17 +120,14 @@ def trained(negative, positive):
     return planted("localization/bumps/learned_filters", {"gain": [0.01, 3.0]}, **columns)
 
 
-@pytest.mark.parametrize(
-    ("negative", "positive", "parts"),
-    [
-        ((0.05, 0.1), (0.1, 0.1), "reproduced reproduced"),
-        ((0.05, 0.5), (0.1, 0.1), "contradicted reproduced"),
-        ((0.05, 0.25), (0.1, 0.1), "undecided reproduced"),
-        ((0.5, 0.5), (0.5, 0.4), "contradicted contradicted"),
-    ],
+test_learned_fields_against_the_best = verdicts(
+    rules.lo_34,
+    trained,
+    rr=[((0.05, 0.1), (0.1, 0.1))],
+    cr=[((0.05, 0.5), (0.1, 0.1))],
+    ur=[((0.05, 0.25), (0.1, 0.1))],
+    cc=[((0.5, 0.5), (0.5, 0.4))],
 )
-def test_learned_fields_against_the_best(negative, positive, parts):
-    assert decided(rules.lo_34(trained(negative, positive))) == parts
 
 
 def chain(line=0.0, drawn=0.0, integral=0.0, pairs=1_000_000):
@@ -160,28 +143,19 @@ def normal(variance=1.0, distance=0.004, scatter=0.001):
     return xr.Dataset({name: over_seeds(values, "filter", scatter=scatter) for name, values in firsts.items()})
 
 
-@cases(
-    {
-        "reproduced reproduced": [({}, {})],
-        "contradicted reproduced": [({"variance": 1.1}, {}), ({"distance": 0.03}, {})],
-        "undecided reproduced": [({"scatter": 0.02}, {})],
-        "reproduced contradicted": [({}, {"line": 1e-3}), ({}, {"drawn": 0.02})],
-        "reproduced undecided": [({}, {"drawn": 0.005})],
-    }
+test_the_gaussian_chain = verdicts(
+    rules.lo_38,
+    lambda one, other: (normal(**one), chain(**other)),
+    rr=[({}, {})],
+    cr=[({"variance": 1.1}, {}), ({"distance": 0.03}, {})],
+    ur=[({"scatter": 0.02}, {})],
+    rc=[({}, {"line": 1e-3}), ({}, {"drawn": 0.02})],
+    ru=[({}, {"drawn": 0.005})],
 )
-def test_the_gaussian_chain(change, outcome):
-    assert decided(rules.lo_38(normal(**change[0]), chain(**change[1]))) == outcome
 
-
-@cases(
-    {
-        "answered": [{}],
-        "contradicted": [{"integral": 1e-6}, {"drawn": 0.02}],
-        "undecided": [{"pairs": 1000}],
-    }
+test_the_closed_form = verdicts(
+    rules.lo_39, chain, answered=[{}], contradicted=[{"integral": 1e-6}, {"drawn": 0.02}], undecided=[{"pairs": 1000}]
 )
-def test_the_closed_form(change, outcome):
-    assert rules.lo_39(chain(**change)).verdict == outcome
 
 
 def ends(beyond=0.0):
@@ -190,9 +164,7 @@ def ends(beyond=0.0):
     return table(axes, mode=[0, 20], predicted=[0.6, 0.02], found=found)
 
 
-@cases({"answered": [0], "contradicted": [0.002]})
-def test_a_search_stays_within_the_extremes(change, outcome):
-    assert rules.lo_40(ends(beyond=change)).verdict == outcome
+test_a_search_stays_within_the_extremes = verdicts(rules.lo_40, ends, answered=[0], contradicted=[0.002])
 
 
 @cases({"reproduced reproduced reproduced": [0], "reproduced contradicted contradicted": [50]})
@@ -201,44 +173,36 @@ def test_the_polar_form(change, outcome):
     assert decided(rules.lo_41(draws.assign(pairs=10_000))) == outcome
 
 
-@pytest.mark.parametrize(
-    ("compared", "scatter", "verdict"),
-    [
-        ((0, 0), 0.001, "reproduced"),
-        ((0.05, 0.05), 0.001, "contradicted"),
-        ((0, 0.05), 0.001, "partly"),
-        ((0.01, 0), 0.005, "undecided"),
-    ],
-)
-def test_parallel_and_orthogonal_as_a_trade_off(compared, scatter, verdict):
-    labels, values = (
-        {"gain": [0.01, 3.0], "choice": list(objectives.CHOICES)},
-        [[0, one, 0.04, 0.5] for one in compared],
-    )
-    draws = xr.Dataset({"behind": over_seeds(values, *labels, scatter=scatter, **labels)})
-    assert rules.lo_42(draws).verdict == verdict
+def behind(compared, scatter=0.001):
+    """How far filters chosen by cosines are behind, by gain for those that compare them."""
+    labels = {"gain": [0.01, 3.0], "choice": list(objectives.CHOICES)}
+    values = [[0, one, 0.04, 0.5] for one in compared]
+    return xr.Dataset({"behind": over_seeds(values, *labels, scatter=scatter, **labels)})
 
 
-@pytest.mark.parametrize(
-    ("apart", "gaussian", "beyond", "verdict", "parts"),
-    [
-        (0, 0, 0, "reproduced", "reproduced answered answered"),
-        (0.1, 0, 0, "contradicted", "contradicted answered answered"),
-        (0, 0.1, 0, "reproduced", "reproduced undecided answered"),
-        (0, 0, 0.002, "reproduced", "reproduced answered undecided"),
-    ],
+test_parallel_and_orthogonal_as_a_trade_off = verdicts(
+    rules.lo_42,
+    behind,
+    reproduced=[((0, 0),)],
+    contradicted=[((0.05, 0.05),)],
+    partly=[((0, 0.05),)],
+    undecided=[((0.01, 0), 0.005)],
 )
-def test_the_fourier_form(apart, gaussian, beyond, verdict, parts):
+
+
+def fourier(apart=0.0, gaussian=0.0, beyond=0.0):
     moduli = over_seeds([[gaussian], [-0.19], [-0.2]], "gain", "pair", gain=[0.01, 3.0, 100.0])
-    draws = table({"gain": moduli.gain.values}, differ=0.0, off=0.0).assign(apart=apart, moduli=moduli)
-    found = rules.lo_43(draws, ends(beyond))
-    assert (found.verdict, decided(found)) == (verdict, parts)
+    draws = table({"gain": moduli.gain.values}, differ=0.0, off=0.0)
+    return draws.assign(apart=apart, moduli=moduli), ends(beyond)
 
 
-def test_rows_of_tables():
-    rows = rules.missed_rows(trained((0.05, 0.25), (0.1, 0.1)))
-    assert [row[:2] for row in rows] == [[sign, gain] for sign in ("negative", "positive") for gain in ("0.01", "3")]
-    assert rows[0][2:] == ["0.520", "0.690", "0.700", "0.05 [0.03, 0.07]"]
-    dips = {"missed": [0.25, 0.14], "loss": [0.39, 0.40]}
-    dips = {name: over_seeds(values, "shape", shape=["whole", "cut"]) for name, values in dips.items()}
-    assert rules.dip_rows(xr.Dataset(dips))[1][-1] == "-0.010 [-0.010, -0.010]"
+test_the_fourier_form = verdicts(
+    rules.lo_43,
+    fourier,
+    raa=[{}],
+    caa=[{"apart": 0.1}],
+    rua=[{"gaussian": 0.1}],
+    rau=[{"beyond": 0.002}],
+    reproduced=[{}, {"gaussian": 0.1}, {"beyond": 0.002}],
+    contradicted=[{"apart": 0.1}],
+)

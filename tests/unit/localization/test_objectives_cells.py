@@ -82,12 +82,6 @@ def test_tiled_loss_is_that_of_the_network():
     assert reductions.tiled_loss(w, -1.0, batch) == pytest.approx(np.var(batch.y - y) / 2, rel=1e-9)
 
 
-@pytest.mark.parametrize("pair", [(2.0, 1.0), (1.5, 0.2)])
-def test_every_line_of_the_chain_is_the_arctangent(pair):
-    law = dominance.at_a_point((pair[0] / pair[1]) ** 2)
-    assert reductions.chain(*pair) == pytest.approx(np.full(7, law), rel=1e-9)
-
-
 def test_search_reaches_the_extremes_of_the_spectra():
     first, second = networks.pair(0.0)
     found = dominance.extremes(first.spectrum, second.spectrum)
@@ -106,20 +100,3 @@ def test_kurtosis_term_is_the_first_order_of_a_mixture(swapped):
     term = reductions.kurtosis_term(r**2, *((0.03, 0) if not swapped else (0, 0.03)))
     assert law - dominance.at_a_point(r**2) == pytest.approx(term, rel=0.02)
     assert law - dominance.at_a_point(r**2) != pytest.approx(-term, rel=0.02)
-
-
-def test_saturated_dominance_is_exact_for_pixels():
-    one, other = Process(2, 0.1, 3.0), Process(2, 0.1, 0.5)
-    rng = stream("pixels")
-    u, v = (np.abs(process.sample(rng, 100_000)[:, 0]) for process in (one, other))
-    drawn = np.mean(1.3**0.5 * u > v)
-    law = reductions.saturated_dominance(1.3, one.excess_kurtosis, other.excess_kurtosis)
-    assert law == pytest.approx(drawn, abs=4 * 0.5 / 100_000**0.5)
-    assert abs(dominance.at_a_point(1.3) - drawn) > 0.05
-    assert reductions.saturated_dominance(1.7, 0.0, 0.0) == pytest.approx(dominance.at_a_point(1.7), abs=1e-7)
-
-
-def test_saturated_dominance_begins_with_the_kurtosis_term():
-    for first, second in ((-0.02, 0.0), (0.0, -0.02), (0.02, 0.0)):
-        change = reductions.saturated_dominance(1.5, first, second) - dominance.at_a_point(1.5)
-        assert change == pytest.approx(reductions.kurtosis_term(1.5, first, second), rel=0.1)

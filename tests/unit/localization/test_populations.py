@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import cases, decided, over_seeds, planted, table
+from planted.records import cases, decided, over_seeds, planted, table, verdicts
 
 from experiments.localization import networks
 from experiments.localization.populations import program, rules
@@ -36,27 +36,26 @@ def both(runs):
 
 STEPS = (0.01, 9.0)
 
-
-@cases(
-    {
-        "reproduced": [({}, STEPS)],
-        "contradicted": [({"width": 3.5}, STEPS), ({"plus": 0}, STEPS), ({}, STEPS[::-1])],
-    }
+test_a_finer_ring_changes_nothing = verdicts(
+    rules.lo_08,
+    lambda steps=STEPS, **fine: (both(fields()), both(fields(n=400, **fine)), steps),
+    reproduced=[{}],
+    contradicted=[{"width": 3.5}, {"plus": 0}, {"steps": STEPS[::-1]}],
 )
-def test_a_finer_ring_changes_nothing(change, outcome):
-    fine, steps = change
-    assert rules.lo_08(both(fields()), both(fields(n=400, **fine)), steps).verdict == outcome
 
+test_both_kinds_in_one_network = verdicts(
+    rules.lo_09,
+    lambda **change: (both(fields(**change)), both(fields(**change)).expand_dims(variant=["relu"])),
+    reproduced=[{}],
+    contradicted=[{"bump": False}, {"fast": False}, {"plus": 3}],
+)
 
-@cases({"reproduced": [{}], "contradicted": [{"bump": False}, {"fast": False}, {"plus": 3}]})
-def test_both_kinds_in_one_network(change, outcome):
-    runs = both(fields(**change))
-    assert rules.lo_09(runs, runs.expand_dims(variant=["relu"])).verdict == outcome
-
-
-@cases({"reproduced": [{}], "contradicted": [{"fast": False}, {"swapped": 10}]})
-def test_the_sign_of_the_bias_tells_slow_from_fast(change, outcome):
-    assert rules.lo_10(both(fields(**change))).verdict == outcome
+test_the_sign_of_the_bias_tells_slow_from_fast = verdicts(
+    rules.lo_10,
+    lambda **change: both(fields(**change)),
+    reproduced=[{}],
+    contradicted=[{"fast": False}, {"swapped": 10}],
+)
 
 
 @pytest.mark.parametrize(
@@ -115,50 +114,39 @@ def arranged(plus=None, loss=None, accuracy=None, refitted=None, pruned=0.9, sca
 
 BEGUN = {name: 40 * share for name, share in (rules.EXTREME | rules.MODERATE).items()}
 
-
-@cases(
-    {
-        "reproduced reproduced reproduced": [(BEGUN, {"begun at -2": 0.44})],
-        "contradicted contradicted contradicted": [({}, {})],
-        "contradicted reproduced undecided": [({"begun 10": 10, "begun 30": 30}, {"begun at -2": 0.416})],
-    }
+test_is_the_balance_arbitrary = verdicts(
+    rules.lo_15,
+    arranged,
+    rrr=[(BEGUN, {"begun at -2": 0.44})],
+    ccc=[({}, {})],
+    cru=[({"begun 10": 10, "begun 30": 30}, {"begun at -2": 0.416})],
 )
-def test_is_the_balance_arbitrary(change, outcome):
-    assert decided(rules.lo_15(arranged(*change))) == outcome
-
 
 BAD = {"plus only": 0.6, "minus only": 0.6, "minus only, offset": 0.6}
 
-
-@cases(
-    {
-        "reproduced": [{}],
-        "partly": [{"accuracy": BAD}],
-        "contradicted": [
-            {"accuracy": BAD | {"plus only, offset": 0.6}},
-            {"loss": dict.fromkeys(rules.ALONE.values(), 0.5)},
-        ],
-        "undecided": [{"loss": dict.fromkeys(rules.ALONE.values(), 0.44), "scatter": 0.01}],
-    }
+test_does_it_take_both = verdicts(
+    rules.lo_16,
+    arranged,
+    reproduced=[{}],
+    partly=[{"accuracy": BAD}],
+    contradicted=[
+        {"accuracy": BAD | {"plus only, offset": 0.6}},
+        {"loss": dict.fromkeys(rules.ALONE.values(), 0.5)},
+    ],
+    undecided=[{"loss": dict.fromkeys(rules.ALONE.values(), 0.44), "scatter": 0.01}],
 )
-def test_does_it_take_both(change, outcome):
-    assert rules.lo_16(arranged(**change)).verdict == outcome
 
 
-@cases(
-    {
-        "reproduced reproduced reproduced reproduced": [{}, {"loss": {"begun 30": 0.2}}],  # better than the standard
-        "contradicted reproduced reproduced reproduced": [{"loss": {"clamped 4": 0.5, "clamped 36": 0.5}}],
-        "partly reproduced reproduced reproduced": [{"loss": {"clamped 36": 0.5}}],
-        "reproduced contradicted reproduced reproduced": [{"accuracy": {"begun 10": 0.7}}],
-        "reproduced reproduced contradicted contradicted": [{"accuracy": {"begun 30": 0.7}}],
-        "reproduced reproduced undecided undecided": [{"loss": {"begun 30": 0.42}, "scatter": 0.01}],
-    }
+test_is_balancing_required = verdicts(
+    rules.lo_17,
+    arranged,
+    rrrr=[{}, {"loss": {"begun 30": 0.2}}],  # better than the standard
+    crrr=[{"loss": {"clamped 4": 0.5, "clamped 36": 0.5}}],
+    prrr=[{"loss": {"clamped 36": 0.5}}],
+    rcrr=[{"accuracy": {"begun 10": 0.7}}],
+    rrcc=[{"accuracy": {"begun 30": 0.7}}],
+    rruu=[{"loss": {"begun 30": 0.42}, "scatter": 0.01}],
 )
-def test_is_balancing_required(change, outcome):
-    found = rules.lo_17(arranged(**change))
-    assert list(found.parts) == ["clamped", "few positive", "many positive, g = 0.01", "many positive, g = 3"]
-    assert decided(found) == outcome
 
 
 def test_oscillating_neurons_alone():

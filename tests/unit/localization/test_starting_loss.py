@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import cases, decided, over_seeds, table
+from planted.records import letters, over_seeds, table, verdicts
 
 from experiments.localization.starting_loss import cells as starting_loss
 from experiments.localization.starting_loss import rules, starting_draws
@@ -31,54 +31,43 @@ def pixels(mean=0.0, low=(1.0, 1e-4, 2.0)):
     return ends.assign(mean=around(np.full((2, 4), mean), 1e-3, "xi", "gain"))
 
 
-@cases(
-    {
-        "reproduced contradicted reproduced": [{}],
-        "reproduced reproduced reproduced": [{"low": (1.0, 1.0, 2.0)}],
-        "contradicted contradicted contradicted": [{"mean": 0.5}],  # values in (0, 1)
-        "undecided contradicted undecided": [{"mean": 0.03}],
-    }
+test_zero_mean_and_limit = verdicts(
+    rules.lo_51,
+    pixels,
+    rcr=[{}],
+    rrr=[{"low": (1.0, 1.0, 2.0)}],
+    ccc=[{"mean": 0.5}],  # values in (0, 1)
+    ucu=[{"mean": 0.03}],
 )
-def test_zero_mean_and_limit(change, outcome):
-    assert decided(rules.lo_51(pixels(**change))) == outcome
+
+test_prefactor_of_the_classes = verdicts(
+    rules.lo_52, lambda *pair: sides(_18=pair), reproduced=[(2.0, 2.0)], contradicted=[(2.0, 4.0)]
+)
 
 
-@cases({"reproduced": [(2.0, 2.0)], "contradicted": [(2.0, 4.0)]})
-def test_prefactor_of_the_classes(change, outcome):
-    assert rules.lo_52(sides(_18=change)).verdict == outcome
-
-
-def losses(shape=lambda s: 1 - 0.02 * s, single=None, scatter=1e-5, **by_name):
-    """Curves against the gain: a function of s from 0 to 1, another for one neuron or for a normalisation."""
+def losses(slope=-0.02, single=None, dent=0.0, scatter=1e-5, **by_name):
+    """Curves along s from 0 to 1, the place of the gain, straight but for a dent; with slopes of some of their own."""
     s, axes = np.linspace(0, 1, 7), {"neurons": [1, 40, 100], "normalisation": NAMES}
-    curves = [[(K == 1 and single or by_name.get(name, shape))(s) for name in NAMES] for K in axes["neurons"]]
-    curves = np.array(curves)[..., None] + scatter * np.outer(s, SIGNS)
+    slopes = [[single if single and K == 1 else by_name.get(name, slope) for name in NAMES] for K in axes["neurons"]]
+    curves = 1 + np.multiply.outer(slopes, s)[..., None] + dent * (s == 0.5)[:, None] + scatter * np.outer(s, SIGNS)
     axes = {"activation": ["erf", "relu"], "scale": ["2/(n+K)", "1/n", "0.01/n"]} | axes
     return table(axes | {"gain": list(starting_draws.GAINS), "seed": range(5)}, loss=curves).loss
-
-
-def rising(s):
-    return 1 + 0.5 * s
-
-
-def flat(s):
-    return 1 + 0.002 * s
 
 
 @pytest.mark.parametrize(
     ("change", "parts", "programs"),
     [
-        ({}, "reproduced reproduced reproduced", True),
-        ({"shape": rising}, "contradicted contradicted contradicted", False),
-        ({"single": rising}, "partly partly partly", True),
-        ({"raw": rising}, "reproduced contradicted reproduced", False),
-        ({"shape": lambda s: 1 - 0.1 * s + 0.3 * (s == 0.5)}, "contradicted contradicted contradicted", True),
-        ({"shape": lambda s: 1 - 1e-6 * s}, "undecided undecided undecided", False),
+        ({}, "rrr", True),
+        ({"slope": 0.5}, "ccc", False),
+        ({"single": 0.5}, "ppp", True),
+        ({"raw": 0.5}, "rcr", False),
+        ({"slope": -0.1, "dent": 0.3}, "ccc", True),
+        ({"slope": -1e-6}, "uuu", False),
     ],
 )
 def test_whether_relu_falls(change, parts, programs):
     found = rules.lo_53(losses(**change))
-    assert decided(found) == parts
+    assert letters(found) == parts
     lower = [one.below(0) for name, one in found.numbers.items() if name.startswith("change in %")]
     assert (len(lower), all(lower)) == (6, programs)
 
@@ -86,16 +75,16 @@ def test_whether_relu_falls(change, parts, programs):
 @pytest.mark.parametrize(
     ("change", "parts", "programs"),
     [
-        ({"shape": flat}, "reproduced reproduced reproduced", True),
-        ({"shape": rising}, "contradicted contradicted contradicted", False),
-        ({"shape": flat, "single": rising}, "partly partly partly", True),
-        ({"shape": flat, "raw": rising}, "reproduced contradicted reproduced", False),
-        ({"shape": lambda s: 1 + 0.01005 * s, "scatter": 1e-3}, "undecided undecided undecided", False),
+        ({"slope": 0.002}, "rrr", True),
+        ({"slope": 0.5}, "ccc", False),
+        ({"slope": 0.002, "single": 0.5}, "ppp", True),
+        ({"slope": 0.002, "raw": 0.5}, "rcr", False),
+        ({"slope": 0.01005, "scatter": 1e-3}, "uuu", False),
     ],
 )
 def test_whether_erf_stays_fixed(change, parts, programs):
     found = rules.lo_54(losses(**change))
-    assert decided(found) == parts
+    assert letters(found) == parts
     assert found.numbers["largest range, the note's programs"].below(0.01) is programs
 
 
@@ -107,25 +96,26 @@ def folds(fold=1.0, even=1.0, twice=2.0, scatter=1e-3):
     return table({"of": list(factors), "gain": [0.01, 3.0], "seed": range(5)}, value=values)
 
 
-@cases(
-    {
-        "reproduced reproduced reproduced": [({}, {})],
-        "reproduced contradicted contradicted": [({"fold": 1.3, "even": 1.3}, {})],  # X and -X differ in law
-        "reproduced reproduced contradicted": [({"even": 0.5}, {})],
-        "reproduced contradicted reproduced": [({"twice": 1.0}, {})],
-        "contradicted reproduced reproduced": [({}, {"_20": (2.8, 1.4)})],
-        "reproduced undecided undecided": [({"scatter": 0.2}, {})],
-    }
+test_steps_to_24 = verdicts(
+    rules.lo_55,
+    lambda one, other: (folds(**one), sides(**other)),
+    rrr=[({}, {})],
+    rcc=[({"fold": 1.3, "even": 1.3}, {})],  # X and -X differ in law
+    rrc=[({"even": 0.5}, {})],
+    rcr=[({"twice": 1.0}, {})],
+    crr=[({}, {"_20": (2.8, 1.4)})],
+    ruu=[({"scatter": 0.2}, {})],
 )
-def test_steps_to_24(change, outcome):
-    assert decided(rules.lo_55(folds(**change[0]), sides(**change[1]))) == outcome
 
 
-@cases({"answered": [(1.0, 0.01)], "contradicted": [(0.78, 0.01)], "undecided": [(1.05, 0.01), (1.0, 0.2)]})
-def test_the_blank(change, outcome):
-    ratio, scatter = change
-    draws = {"ratio": around([1.0, ratio], scatter, "of"), "twin": around([0.78, 0.78], 0.01, "network")}
-    assert rules.lo_56(xr.Dataset(draws)).verdict == outcome
+def blank(ratio=1.0, scatter=0.01):
+    ratios = {"ratio": around([1.0, ratio], scatter, "of"), "twin": around([0.78, 0.78], 0.01, "network")}
+    return xr.Dataset(ratios)
+
+
+test_the_blank = verdicts(
+    rules.lo_56, blank, answered=[{}], contradicted=[{"ratio": 0.78}], undecided=[{"ratio": 1.05}, {"scatter": 0.2}]
+)
 
 
 def on_spheres(whole=-0.02, gone=0.0, raw=-0.4, scatter=1e-4):
@@ -136,37 +126,33 @@ def on_spheres(whole=-0.02, gone=0.0, raw=-0.4, scatter=1e-4):
     return table(axes | {"seed": range(5)}, loss=curves[..., None] + scatter * np.outer(s > 0, SIGNS)).loss
 
 
-@cases(
-    {
-        "reproduced reproduced": [({}, (1, 0.005), {})],
-        "reproduced contradicted": [
-            ({"gone": -0.02}, (1, 0.005), {}),  # the norms are not the cause
-            ({"raw": 0.0}, (1, 0.005), {}),
-            ({"whole": 0.02}, (1, 0.005), {}),
-        ],
-        "reproduced undecided": [({"scatter": 0.02}, (1, 0.005), {})],
-        "contradicted reproduced": [({}, (1.2, 0.005), {}), ({}, (1, 0.005), {"_27": (2.1, 2.4)})],
-        "undecided reproduced": [({}, (1, 0.1), {})],
-    }
+def relu(ratio=1.0, spread=0.005, sums=(2.1, 2.1), **spheres):
+    """Both sides of (27), networks over their average, and what the norms change."""
+    return sides(_27=sums), around([1.0, ratio], spread, "of"), on_spheres(**spheres)
+
+
+test_relu_and_the_cause = verdicts(
+    rules.lo_57,
+    relu,
+    rr=[{}],
+    rc=[{"gone": -0.02}, {"raw": 0.0}, {"whole": 0.02}],  # the norms are not the cause
+    ru=[{"scatter": 0.02}],
+    cr=[{"ratio": 1.2}, {"sums": (2.1, 2.4)}],
+    ur=[{"spread": 0.1}],
 )
-def test_relu_and_the_cause(change, outcome):
-    spheres, (ratio, scatter), equation = change
-    averages = around([1.0, ratio], scatter, "of")
-    assert decided(rules.lo_57(sides(**equation), averages, on_spheres(**spheres))) == outcome
 
 
 @pytest.mark.parametrize("activation", starting_loss.ACTIVATIONS)
 def test_a_known_mean_square_leaves_the_value_and_lowers_the_error(activation):
-    squares = (np.random.default_rng(0).normal(size=(2, 4000, 40)) ** 2).sum(axis=2)
-
-    def averaged(**known):
-        return starting_loss.averaged(activation, *squares, neurons=3, variance=0.04, **known)
-
-    plain, known = averaged(), averaged(mean_square=40)
-    assert known.error < plain.error / 3
-    assert known.loss == pytest.approx(plain.loss, abs=4 * plain.error)
-    with pytest.raises(ValueError, match="mean_square"):
-        averaged(mean_square=-1.0)
+    squares = (np.random.default_rng(0).normal(size=(20, 2, 200, 40)) ** 2).sum(axis=3)
+    u, K = 0.04 * squares, 3
+    plain = 2 + 2 / np.pi / K * np.arcsin(u / (1 + u)).mean(axis=2).sum(axis=1)
+    if activation == "relu":
+        roots, means = np.sqrt(2 / np.pi * u[:, 0]).mean(axis=1), u.mean(axis=2).sum(axis=1)
+        plain = 1 - roots + (1 / K + (1 - 1 / K) / np.pi) / 2 * means
+    known = [starting_loss.averaged(activation, *one, neurons=K, variance=0.04, mean_square=40) for one in squares]
+    assert np.std(known) < np.std(plain / 4) / 3
+    assert np.mean(known) == pytest.approx(plain.mean() / 4, abs=4 * np.std(plain / 4) / 20**0.5)
 
 
 def test_random_networks_are_given_both_signs():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import cases, decided, over_seeds
+from planted.records import cases, over_seeds, verdicts
 
 from experiments.localization.tiling import cells as ring_average
 from experiments.localization.tiling import rules
@@ -28,20 +28,17 @@ def both(first, second=None):
     return xr.concat([first, first if second is None else second], "gain").assign_coords(gain=[0.01, 3.0])
 
 
-@cases(
-    {
-        "reproduced reproduced reproduced reproduced": [both(tiled())],
-        "contradicted contradicted contradicted contradicted": [both(tiled(alike=False))],
-        "contradicted contradicted reproduced reproduced": [both(tiled(alike=False), tiled())],
-    }
+test_fields_are_copies = verdicts(
+    rules.lo_19,
+    lambda change: (change, change),
+    rrrr=[both(tiled())],
+    cccc=[both(tiled(alike=False))],
+    ccrr=[both(tiled(alike=False), tiled())],
 )
-def test_fields_are_copies(change, outcome):
-    assert decided(rules.lo_19(change, change)) == outcome
 
-
-@cases({"reproduced": [{}], "contradicted": [{"reach": 15}, {"flipped": 0.1}]})
-def test_centres_cover_the_ring(change, outcome):
-    assert rules.lo_20(tiled(**change)).verdict == outcome
+test_centres_cover_the_ring = verdicts(
+    rules.lo_20, tiled, reproduced=[{}], contradicted=[{"reach": 15}, {"flipped": 0.1}]
+)
 
 
 def test_centres_more_even_than_chance():
@@ -62,22 +59,22 @@ def measured(scatter=0.01, **errors):
 LARGE = {"template_shares": 0.4, "template_halves": 0.5}
 
 
-@pytest.mark.parametrize(
-    ("narrow", "wide", "verdict", "parts"),
-    [
-        (LARGE, {}, "reproduced", ("reproduced", "reproduced")),
-        (LARGE, {"template_halves": 0.45}, "partly", ("reproduced", "contradicted")),
-        (LARGE, {"template_halves": 0.45, "template_shares": 0.36}, "contradicted", ("contradicted", "contradicted")),
-        (LARGE, {"r_template_shares": 0.8}, "partly", ("contradicted", "reproduced")),
-        ({"template_shares": 0.1, "template_halves": 0.5}, {}, "partly", ("contradicted", "reproduced")),
-        (LARGE, {"template_halves": 0.33, "scatter": 0.02}, "partly", ("reproduced", "undecided")),
-    ],
+@cases(
+    {
+        "reproduced reproduced": [(LARGE, {})],
+        "reproduced contradicted": [(LARGE, {"template_halves": 0.45})],
+        "contradicted contradicted": [(LARGE, {"template_halves": 0.45, "template_shares": 0.36})],
+        "contradicted reproduced": [
+            (LARGE, {"r_template_shares": 0.8}),
+            ({"template_shares": 0.1, "template_halves": 0.5}, {}),
+        ],
+        "reproduced undecided": [(LARGE, {"template_halves": 0.33, "scatter": 0.02})],
+    }
 )
-def test_a_ring_average(narrow, wide, verdict, parts, monkeypatch):
+def test_a_ring_average(change, outcome, monkeypatch):
     monkeypatch.setattr(ring_average, "measured", lambda runs: runs)
-    found = rules.lo_21((measured(**narrow), measured(**wide)))
-    assert found.verdict == verdict
-    assert tuple(found.parts.values())[::2] == parts
+    found = rules.lo_21(tuple(measured(**errors) for errors in change))
+    assert [*found.parts.values()] == np.repeat(outcome.split(), 2).tolist()  # at both gains
 
 
 def test_equation_4_is_exact_for_tiled_networks():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from planted.records import by, cases, decided, planted, table
+from planted.records import by, planted, table, verdicts
 
 from experiments.simplicity_bias.concentration import cells, planar, rules
 from shallow.stats import stream
@@ -21,21 +21,20 @@ def falling(power, count=100, spread=0.1, factor=1.0):
     return np.array([drawn(level, count, spread) for level in levels])
 
 
-@cases(
-    {
-        "reproduced": [(-0.5,), ("bound",)],
-        "contradicted": [(-0.25,)],
-        "undecided": [(-0.425, 5, 0.5), (-0.65,)],  # faster than asked contradicts no upper bound
-    }
+def suprema(power, count=100, spread=0.1):
+    """Deviations of both laws of the noise; those of infinite variance always fall like n^-0.3."""
+    axes = {"freedom": [0, 1.5], "n": SIZES, "draw": range(count)}
+    found = table(axes, deviation=[falling(power, count, spread), falling(-0.3)[:, :count]])
+    return found, found.sel(n=[], freedom=0)
+
+
+# faster than asked contradicts no upper bound
+test_the_rate_of_theorem_1 = verdicts(
+    rules.sb_06, suprema, reproduced=[-0.5, "bound"], contradicted=[-0.25], undecided=[(-0.425, 5, 0.5), -0.65]
 )
-def test_the_rate_of_theorem_1(change, outcome):
-    samples = falling(*change)
-    axes = {"freedom": [0, 1.5], "n": SIZES, "draw": range(samples.shape[1])}
-    suprema = table(axes, deviation=[samples, falling(-0.3)[:, : len(axes["draw"])]])
-    assert rules.sb_06(suprema, suprema.sel(n=[], freedom=0)).verdict == outcome
 
 
-def in_dimensions(power_of_d, power_of_n=-0.5):
+def in_dimensions(power_of_d, power_of_n=-0.5, off=0.0):
     """Twenty samples of both teachers by dimension and number of points, as in the three records."""
     axes = {"kind": ["linear", "relu"], "d": [2, 5, 10, 20], "n": [1000, 10_000, 100_000]}
     levels = [
@@ -43,36 +42,30 @@ def in_dimensions(power_of_d, power_of_n=-0.5):
         for kind in axes["kind"]
     ]
     samples = table(axes | {"seed": range(20)}, deviation=levels)
-    return samples.isel(seed=slice(5)), samples.isel(seed=slice(5, None)), samples.sel(kind="linear")
+    return samples.isel(seed=slice(5)), samples.isel(seed=slice(5, None)), samples.sel(kind="linear"), off
 
 
-@cases(
-    {
-        "reproduced reproduced reproduced": [((0.5,), 0), ((0.5, -0.6), 0)],
-        "contradicted contradicted reproduced": [((2.0,), 1e-3)],
-        "reproduced reproduced contradicted": [((0.5, -0.3), 0)],
-    }
+test_dimension_labels_and_samples = verdicts(
+    rules.sb_07, in_dimensions, rrr=[0.5, (0.5, -0.6)], ccr=[(2.0, -0.5, 1e-3)], rrc=[(0.5, -0.3)]
 )
-def test_dimension_labels_and_samples(change, outcome):
-    powers, off = change
-    assert decided(rules.sb_07(*in_dimensions(*powers), off)) == outcome
 
 
-@pytest.mark.parametrize(
-    ("power", "moment", "spread", "verdict"),
-    [
-        (0.5, 1, 0.002, "reproduced"),
-        (2.0, 1, 0.002, "contradicted"),
-        (0.5, 1.05, 0.02, "contradicted"),
-        (0.5, 1, 0.04, "undecided"),
-    ],
-)
-def test_order_in_the_linear_model(power, moment, spread, verdict):
+def linear_model(power, moment, spread):
+    """Deviations like a power of d, and second moments over their formula."""
     axes = {"d": [2, 20], "n": [1000, 10_000], "seed": range(100)}
     samples = [[drawn(d**power * n**-0.5, name=f"{d}{n}") for n in axes["n"]] for d in axes["d"]]
     blocks = moment + spread * np.resize([-1, 1], 20)  # a mean with an interval of about half the spread
     moments = planted("simplicity_bias/concentration/second_moments", {"d": [2]}, ratio=blocks)
-    assert rules.sb_54(table(axes, deviation=samples), moments).verdict == verdict
+    return table(axes, deviation=samples), moments
+
+
+test_order_in_the_linear_model = verdicts(
+    rules.sb_54,
+    linear_model,
+    reproduced=[(0.5, 1, 0.002)],
+    contradicted=[(2.0, 1, 0.002), (0.5, 1.05, 0.02)],
+    undecided=[(0.5, 1, 0.04)],
+)
 
 
 def proof(ratio=1.0, patterns=0, operator=0.9, scaled=1.0):
@@ -83,15 +76,22 @@ def proof(ratio=1.0, patterns=0, operator=0.9, scaled=1.0):
     return planted("simplicity_bias/concentration/links", {"d": [2], "n": [5, 20]}, **columns)
 
 
-@cases({"": [{}], "a": [{"ratio": 2.5}], "b": [{"patterns": 1}], "c": [{"operator": 1.1}], "d": [{"scaled": 9}]})
-def test_the_steps_of_the_proof(change, outcome):
-    parts = rules.sb_47(proof(**change)).parts
-    assert parts == {name: "contradicted" if name == outcome else "reproduced" for name in "abcd"}
+test_the_steps_of_the_proof = verdicts(
+    rules.sb_47,
+    proof,
+    rrrr=[{}],
+    crrr=[{"ratio": 2.5}],
+    rcrr=[{"patterns": 1}],
+    rrcr=[{"operator": 1.1}],
+    rrrc=[{"scaled": 9}],
+)
 
 
-@cases({"reproduced": [0.0], "contradicted": [1e-4]})
-def test_sets_at_the_rays(change, outcome):
-    assert rules.sb_48(planted("simplicity_bias/concentration/rays", arcs=1.0, sets=1.0 + change)).verdict == outcome
+def at_the_rays(off):
+    return planted("simplicity_bias/concentration/rays", arcs=1.0, sets=1.0 + off)
+
+
+test_sets_at_the_rays = verdicts(rules.sb_48, at_the_rays, reproduced=[0.0], contradicted=[1e-4])
 
 
 def tailed(scale=lambda n: 1.0, power=1.0):
@@ -110,26 +110,16 @@ def tailed(scale=lambda n: 1.0, power=1.0):
     return planted(rules.TAILS, deviation=np.sqrt(squares), above=0)
 
 
-@cases(
-    {
-        "reproduced reproduced": [{}],
-        "contradicted reproduced": [{"scale": lambda n: (n / 100) ** 0.8}],
-        "reproduced contradicted": [{"power": 3.0}],
-    }
+test_the_tail_bound = verdicts(
+    rules.sb_49, tailed, rr=[{}], cr=[{"scale": lambda n: (n / 100) ** 0.8}], rc=[{"power": 3.0}]
 )
-def test_the_tail_bound(change, outcome):
-    assert decided(rules.sb_49(tailed(**change))) == outcome
-
-
-@cases(
-    {
-        "reproduced": [{"scale": lambda n: (n / 50) ** -0.1}],
-        "contradicted": [{"scale": lambda n: n / 50}],
-        "undecided": [{}, {"power": 3.0}],  # exactly 1/n, and a heavier tail
-    }
+test_rarely_over_the_bound = verdicts(
+    rules.sb_50,
+    tailed,
+    reproduced=[{"scale": lambda n: (n / 50) ** -0.1}],
+    contradicted=[{"scale": lambda n: n / 50}],
+    undecided=[{}, {"power": 3.0}],  # exactly 1/n, and a heavier tail
 )
-def test_rarely_over_the_bound(change, outcome):
-    assert rules.sb_50(tailed(**change)).verdict == outcome
 
 
 def extremes(distance, n, deviation=1e-3):
@@ -138,22 +128,27 @@ def extremes(distance, n, deviation=1e-3):
     return table(axes, distance=distance[:, None], deviation=deviation)
 
 
-@cases(
-    {
-        "reproduced": [(-0.5, 1000, 0.1, 2.0)],
-        "contradicted": [(-0.1, 1000, 0.1, 0.5)],
-        "undecided": [(-0.5, 100, 0.1, 2.0)],  # a hundred cannot show one per cent
-    }
+test_extremal_vectors_come_close = verdicts(
+    rules.sb_09,
+    lambda *change: extremes(falling(*change), SIZES),
+    reproduced=[(-0.5, 1000, 0.1, 2.0)],
+    contradicted=[(-0.1, 1000, 0.1, 0.5)],
+    undecided=[(-0.5, 100, 0.1, 2.0)],  # a hundred cannot show one per cent
 )
-def test_extremal_vectors_come_close(change, outcome):
-    assert rules.sb_09(extremes(falling(*change), SIZES)).verdict == outcome
 
 
-@cases({"reproduced": [(0.01, 1.0)], "contradicted": [(0.4, 1.0), (0.01, 0.0)], "undecided": [(0.01, 1e-9)]})
-def test_the_constant_of_proposition_1(change, outcome):
-    distance, delta = change
+def near_the_limits(distance, delta):
     one = extremes(np.full((1, 50), distance), [100])
-    assert rules.sb_51(one, (one,), {("linear", 0.3): delta}).verdict == outcome
+    return one, (one,), {("linear", 0.3): delta}
+
+
+test_the_constant_of_proposition_1 = verdicts(
+    rules.sb_51,
+    near_the_limits,
+    reproduced=[(0.01, 1.0)],
+    contradicted=[(0.4, 1.0), (0.01, 0.0)],
+    undecided=[(0.01, 1e-9)],
+)
 
 
 def test_cells_return_what_the_rules_read():
@@ -164,3 +159,9 @@ def test_cells_return_what_the_rules_read():
     assert planar.suprema(0, 100, draws=2).deviation.shape == (2,)
     assert planar.separation("linear", 0.1) == np.inf
     assert 0 < planar.separation("relu", 0.05, 2001) <= planar.separation("relu", 0.3, 2001)
+
+
+@pytest.mark.parametrize("noise", ["Gaussian", "Student 5"])
+def test_variance_of_the_noise(noise):
+    draws = cells.disturbance(stream("variance of noise"), noise, 400_000)
+    assert cells.variance(noise) == pytest.approx(draws.var(), rel=0.05)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from planted.records import by, cases, decided, planted
+from planted.records import by, planted, verdicts
 
 from experiments.simplicity_bias.extremal import cells as extremal
 from experiments.simplicity_bias.extremal import few_directions, geometry, omnidirectionality, rules
@@ -11,13 +11,14 @@ from shallow.nets import TwoLayer
 from shallow.stats import stream
 from shallow.train import flow, plain
 
-ROOM = "simplicity_bias/extremal"
+ROOM, ALIGNED = "simplicity_bias/extremal", "simplicity_bias/aligned"
 
 
-@cases({"reproduced": [2e-16], "contradicted": [1e-3]})
-def test_one_matrix(change, outcome):
-    steps = planted(f"{ROOM}/one_matrix", worst=by(seed={0: change, 1: 1e-17, 2: 1e-17}), company=3.0)
-    assert rules.sb_02(steps).verdict == outcome
+def steps_off(worst):
+    return planted(f"{ROOM}/one_matrix", worst=by(seed={0: worst, 1: 1e-17, 2: 1e-17}), company=3.0)
+
+
+test_one_matrix = verdicts(rules.sb_02, steps_off, reproduced=[2e-16], contradicted=[1e-3])
 
 
 def test_one_matrix_predicts_a_step_and_another_one_does_not():
@@ -31,46 +32,40 @@ def test_one_matrix_predicts_a_step_and_another_one_does_not():
     assert np.abs(geometry.predicted_step(x, -y, network, 0.05)[0] - states).max() > 1e-4
 
 
-@cases(
-    {
-        "reproduced reproduced": [(1e-9, 1e-9)],
-        "contradicted reproduced": [(1e-2, 1e-9)],
-        "reproduced contradicted": [(1e-9, 1e-2)],
-    }
+test_continuity_and_gradient = verdicts(
+    rules.sb_03,
+    lambda jump, wrong: ([geometry.Jumps(jump, 0.05, np.array([wrong, 0.0]))],),
+    rr=[(1e-9, 1e-9)],
+    cr=[(1e-2, 1e-9)],
+    rc=[(1e-9, 1e-2)],
 )
-def test_continuity_and_gradient(change, outcome):
-    jump, wrong = change
-    assert decided(rules.sb_03([geometry.Jumps(jump, 0.05, np.array([wrong, 0.0]))])) == outcome
 
 
-@cases(
-    {
-        "reproduced": [(0.4, 0.8, 0.98)],
-        "undecided": [(0.4, 0.7, 0.9), (0.4, 0.6, 0.8)],  # a hair, but most of them
-        "contradicted": [(0.99, 0.98, 0.95), (0.1, 0.2, 0.3)],  # falls: by the letter
-    }
-)
-def test_neurons_along_extremal_vectors(change, outcome):
+def along(*shares):
     """Shares at three falling scales, at tau and later, for one sample size."""
-    at_tau = np.array(change)[:, None] + np.linspace(-0.01, 0.01, 20)
+    at_tau = np.array(shares)[:, None] + np.linspace(-0.01, 0.01, 20)
     share = np.stack([np.full((3, 20), 0.1), at_tau, np.full((3, 20), 0.99)], axis=-1)
     toward = planted(f"{ROOM}/toward_extremal", {"n": [100]}, share=share)
-    assert rules.sb_05(toward, toward.sel(scale=1e-6)).verdict == outcome
+    return toward, toward.sel(scale=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("worst", "linear", "others", "parts"),
-    [
-        (3.0, 2, 1, "reproduced reproduced reproduced"),
-        (9.0, 2, 1, "contradicted reproduced reproduced"),
-        (3.0, 4, 1, "contradicted reproduced reproduced"),
-        (3.0, 2, 3, "reproduced reproduced contradicted"),
-    ],
+test_neurons_along_extremal_vectors = verdicts(
+    rules.sb_05,
+    along,
+    reproduced=[(0.4, 0.8, 0.98)],
+    undecided=[(0.4, 0.7, 0.9), (0.4, 0.6, 0.8)],  # a hair, but most of them
+    contradicted=[(0.99, 0.98, 0.95), (0.1, 0.2, 0.3)],  # falls: by the letter
 )
-def test_two_directions_and_one(worst, linear, others, parts):
+
+
+def directions(worst=3.0, linear=2, others=1):
     laws = planted(f"{ROOM}/symmetric_laws", worst=by(d={2: worst, 5: 1.0}), trials=400)
-    exact, counts = [({(linear, linear)}, {(2, 1)})], {"N(0, I)": [1, 1], "16 : 1": [1, others]}
-    assert decided(rules.sb_08(laws, exact, counts)) == parts
+    return laws, [({(linear, linear)}, {(2, 1)})], {"N(0, I)": [1, 1], "16 : 1": [1, others]}
+
+
+test_two_directions_and_one = verdicts(
+    rules.sb_08, directions, rrr=[{}], crr=[{"worst": 9.0}, {"linear": 4}], rrc=[{"others": 3}]
+)
 
 
 @pytest.mark.parametrize(("law", "degrees", "number"), [(1.0, 87, 1), (16.0, 45, 1), (16.0, 87, 3), ("square", 80, 1)])
@@ -85,33 +80,31 @@ def test_small_teachers(each, supported):
     assert (outcome.verdict, outcome.numbers["supported"]) == ("answered", supported)
 
 
-@pytest.mark.parametrize(
-    ("means", "counts", "vectors", "groups"),
-    [
-        ((3, 2.5, 2.4), (30, 5, 2), "reproduced", "reproduced"),
-        ((3, 2.5, 2.8), (2, 2, 2), "reproduced", "undecided"),
-        ((3, 9, 30), (2, 5, 30), "contradicted", "contradicted"),
-        ((3, 12, 12), (30, 5, 2), "contradicted", "reproduced"),  # flat, but many
-        ((3, 2.5, 3), (30, 5, 2), "undecided", "reproduced"),
-    ],
-)
-def test_few_vectors_and_few_clusters(means, counts, vectors, groups):
+def few(means, counts):
     """Numbers of vectors that scatter by one around a mean for every n; clusters of five seeds for both starts."""
-    sizes = [10, 100, 10_000]
-    number, spread = (
-        np.array(means)[:, None] + np.resize([-1.0, 1.0], 400),
-        np.array(counts)[:, None] + np.arange(5) / 10,
-    )
-    numbers = planted(f"{ROOM}/extremal_numbers", {"n": sizes}, number=number)
-    clusters = planted("simplicity_bias/aligned", {"n": sizes}, clusters=spread[..., None, None])
-    parts = rules.sb_11(numbers, clusters).parts
-    assert parts == {"vectors": vectors, "clusters, (8)": groups, "clusters, Gaussian": groups}
+    sizes = {"n": [10, 100, 10_000]}
+    number, spread = np.array(means)[:, None] + np.resize([-1.0, 1.0], 400), np.arange(5)[:, None, None] / 10
+    clusters = np.array(counts)[:, None, None, None] + spread
+    return planted(f"{ROOM}/extremal_numbers", sizes, number=number), planted(ALIGNED, sizes, clusters=clusters)
 
 
-@cases({"reproduced": [8], "contradicted": [7]})
-def test_orthogonal_inputs(change, outcome):
-    columns = {"agree": [2, 4, change], "of": [2, 4, 8], "inside": [1, 2, 2]}
-    assert rules.sb_12(planted(f"{ROOM}/orthogonal_numbers", {"n": [1, 2, 3]}, **columns)).verdict == outcome
+test_few_vectors_and_few_clusters = verdicts(
+    rules.sb_11,
+    few,
+    rrr=[((3, 2.5, 2.4), (30, 5, 2))],
+    ruu=[((3, 2.5, 2.8), (2, 2, 2))],
+    ccc=[((3, 9, 30), (2, 5, 30))],
+    crr=[((3, 12, 12), (30, 5, 2))],  # flat, but many
+    urr=[((3, 2.5, 3), (30, 5, 2))],
+)
+
+
+def orthogonal(agree):
+    columns = {"agree": [2, 4, agree], "of": [2, 4, 8], "inside": [1, 2, 2]}
+    return planted(f"{ROOM}/orthogonal_numbers", {"n": [1, 2, 3]}, **columns)
+
+
+test_orthogonal_inputs = verdicts(rules.sb_12, orthogonal, reproduced=[8], contradicted=[7])
 
 
 def test_the_count_of_orthogonal_inputs():
@@ -137,19 +130,15 @@ def test_a_wrong_mean_pull_would_be_seen(monkeypatch):
     assert float(few_directions.drift("gaussian", 2, n=40_000, directions=10).worst) > 5
 
 
-def early(orthogonal, gaussian):
-    """Clusters of five draws at n = d and n = 100 d in three dimensions: a number and its spread."""
-    starts = {"orthogonal": orthogonal, "1": gaussian, "2": (2, 1.0), "10": (2, 1.0), "100": (2, 1.0)}
-    number = [many * spread ** np.linspace(-1, 1, 5) for many, spread in starts.values()]
+def early(many, spread):
+    """Clusters of five draws with Gaussian inputs, n = d: a number and its spread; far more with orthogonal inputs."""
+    clusters = {"orthogonal": (500, 1.1), "1": (many, spread), "2": (2, 1.0), "10": (2, 1.0), "100": (2, 1.0)}
+    number = [many * spread ** np.linspace(-1, 1, 5) for many, spread in clusters.values()]
     found = planted(f"{ROOM}/early_clusters", number=np.array(number)[..., None])
     return found, found.sel(d=20, ratio=["1", "100"], drop=True)
 
 
-@cases({"reproduced": [(20, 1.2)], "contradicted": [(1, 1.2)], "undecided": [(5, 3.0), (4, 1.1)]})
-def test_clusters_of_few_data(change, outcome):
-    parts = rules.sb_14(*early((500, 1.1), change)).parts
-    assert parts["orthogonal, d = 20"] == parts["orthogonal, d = 50"] == "reproduced"
-    assert parts["Gaussian, d = 50"] == outcome
+test_clusters_of_few_data = verdicts(rules.sb_14, early, rrrr=[(20, 1.2)], rrcc=[(1, 1.2)], rruu=[(5, 3.0), (4, 1.1)])
 
 
 @pytest.mark.parametrize(
@@ -169,23 +158,17 @@ def widths(relu, gelu):
     """Largest gaps of six draws, falling with the width by given slopes, the same from every start."""
     gaps = [planted(f"{ROOM}/{name}", {"n": [20]}, gap=0.0) for name in ("gaps", "gaps_wide", "gaps_draws")]
     slopes = by(activation={"relu": relu, "gelu": gelu}) + by(seed=dict(enumerate(np.linspace(-0.02, 0.02, 6))))
-    return [one.assign(gap=one.gap + (one.m / 1024.0) ** slopes) for one in gaps]
+    return tuple(one.assign(gap=one.gap + (one.m / 1024.0) ** slopes) for one in gaps)
 
 
-@cases(
-    {
-        "reproduced": [(0.0, -0.8)],
-        "contradicted": [(-0.8, 0.0)],
-        "partly": [(-0.8, -0.8), (0.0, 0.0), (-0.076, -0.8)],  # both keep all, both lose some, by a hair
-    }
+test_who_loses_directions = verdicts(
+    rules.sb_25,
+    widths,
+    reproduced=[(0.0, -0.8)],
+    contradicted=[(-0.8, 0.0)],
+    partly=[(-0.8, -0.8), (0.0, 0.0), (-0.076, -0.8)],  # both lose some, both keep all, by a hair
+    uuuu=[(-0.076, -0.3)],  # both by a hair
 )
-def test_who_loses_directions(change, outcome):
-    assert rules.sb_25(*widths(*change)).verdict == outcome
-
-
-def test_a_hair_is_undecided():
-    parts = rules.sb_25(*widths(-0.076, -0.3)).parts
-    assert set(parts.values()) == {"undecided"}
 
 
 def test_draws_that_were_not_made_are_left_out():
@@ -205,7 +188,6 @@ def ratios_off(scale, start, n=20, flow_time=4.0, step=0.01):
 
 
 def test_from_start_8_a_smooth_network_loses_its_directions():
-    discretised = ratios_off(1e-5, "equation 8")
-    assert discretised < 2e-3  # of the steps
+    assert ratios_off(1e-5, "equation 8") < 2e-3  # of the steps
     assert ratios_off(1e-2, "equation 8") > 2 * ratios_off(1e-3, "equation 8")
     assert ratios_off(1e-5, "dominated") > 0.1

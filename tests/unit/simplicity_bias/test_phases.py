@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from planted.records import by, cases, planted
+from planted.records import by, planted, verdicts
 
 from experiments.simplicity_bias.phases import rules
 
@@ -27,27 +27,16 @@ def early(turn=1.3, growth=0.7, power=2.0, law=0.01, name="early"):
     return run(name, 8, ratio=ratio, tanh=law, loss=1.0, **columns)
 
 
-@cases(
-    {
-        "reproduced": [{}],
-        "contradicted": [{"turn": 0.3}, {"growth": 3.0}],
-        "undecided": [{"growth": 1.5}],
-    }
+test_directions_before_norms = verdicts(
+    rules.sb_04, early, reproduced=[{}], contradicted=[{"turn": 0.3}, {"growth": 3.0}], undecided=[{"growth": 1.5}]
 )
-def test_directions_before_norms(change, outcome):
-    assert rules.sb_04(early(**change)).verdict == outcome
-
-
-@cases(
-    {
-        "reproduced": [({}, 2.5), ({"power": 0.5}, 2.5)],
-        "contradicted": [({"power": 0.1}, 2.5), ({}, 0.0), ({"growth": 1.5}, 2.5)],
-        "undecided": [({"law": 0.2}, 2.5)],
-    }
+test_lemma_3 = verdicts(
+    rules.sb_53,
+    lambda fine=2.5, **changed: (early(**changed), early(power=fine, name="early_fine")),
+    reproduced=[{}, {"power": 0.5}],
+    contradicted=[{"power": 0.1}, {"fine": 0.0}, {"growth": 1.5}],
+    undecided=[{"law": 0.2}],
 )
-def test_lemma_3(change, outcome):
-    changed, power = change
-    assert rules.sb_53(early(**changed), early(power=power, name="early_fine")).verdict == outcome
 
 
 def cones(late=0, spread=0.0, seeds=40):
@@ -56,41 +45,39 @@ def cones(late=0, spread=0.0, seeds=40):
     return run("cones", seeds, late=by(n={20: 3, 100: 3, 1000: late, 10_000: late}), spread=spread)
 
 
-@cases(
-    {
-        "reproduced": [{}],
-        "contradicted": [{"late": 2}],
-        "undecided": [{"spread": 0.2}, {"seeds": 10}],  # too few runs for 95 %
-    }
+test_one_neuron_per_sign = verdicts(
+    rules.sb_33,
+    cones,
+    reproduced=[{}],
+    contradicted=[{"late": 2}],
+    undecided=[{"spread": 0.2}, {"seeds": 10}],  # too few runs for 95 %
 )
-def test_one_neuron_per_sign(change, outcome):
-    assert rules.sb_33(cones(**change)).verdict == outcome
 
 
-@pytest.mark.parametrize(
-    ("power", "flips", "error", "verdict"),
-    [
-        (1.0, 0, 1e-14, "reproduced"),
-        (0.0, 0, 1e-14, "contradicted"),
-        (1.5, 0, 1e-14, "undecided"),
-        (1.0, 1, 1e-14, "undecided"),
-        (1.0, 0, 1e-6, "undecided"),
-    ],
+def drift(power=1.0, flips=0, error=1e-14):
+    return run("drift", 5, drift=jitter(5) * STEP**power, flips=flips), error
+
+
+test_lemma_2 = verdicts(
+    rules.sb_52,
+    drift,
+    reproduced=[{}],
+    contradicted=[{"power": 0.0}],
+    undecided=[{"power": 1.5}, {"flips": 1}, {"error": 1e-6}],
 )
-def test_lemma_2(power, flips, error, verdict):
-    drift = run("drift", 5, drift=jitter(5) * STEP**power, flips=flips)
-    assert rules.sb_52(drift, error).verdict == verdict
 
 
 #: Two draws in which nothing happens, two in which it does.
 HALF = by(seed={0: 0.0, 1: 0.0, 2: 1.0, 3: 1.0})
 
 
-@cases({"reproduced": [(1e-14, 0), (1e-14 + 0.1 * HALF, 5 * HALF)], "contradicted": [(1e-3, 0)]})
-def test_lemma_4(change, outcome):
-    """Where neurons have left their cones the systems may differ."""
-    gap, late = change
-    assert rules.sb_56(run("decoupling", 4, gap=gap, late=late, stopping=[1.0, 2.0])).verdict == outcome
+# where neurons have left their cones the systems may differ
+test_lemma_4 = verdicts(
+    rules.sb_56,
+    lambda gap, late: run("decoupling", 4, gap=gap, late=late, stopping=[1.0, 2.0]),
+    reproduced=[(1e-14, 0), (1e-14 + 0.1 * HALF, 5 * HALF)],
+    contradicted=[(1e-3, 0)],
+)
 
 
 def test_lemma_4_needs_runs_that_stay():
@@ -106,43 +93,36 @@ def grown(slope=1.0, curve=0.0, power=2.0, inside=True, rising=True, error=1e-12
     return run("growth", seeds, norm=1.0, rising=rising, aggregate=error, pairs=1e-14, turning=0.0, **columns)
 
 
-@cases(
-    {
-        "reproduced": [{}, {"inside": SCALE < 0.05}],  # the lemma is for small scales
-        "contradicted": [{"slope": 0.0, "curve": 0.5}, {"inside": False}, {"inside": SCALE > 2e-5}],
-        "undecided": [{"slope": 1.6}, {"power": 0.2}, {"seeds": 12}],
-    }
+test_lemma_5 = verdicts(
+    rules.sb_57,
+    grown,
+    reproduced=[{}, {"inside": SCALE < 0.05}],  # the lemma is for small scales
+    contradicted=[{"slope": 0.0, "curve": 0.5}, {"inside": False}, {"inside": SCALE > 2e-5}],
+    undecided=[{"slope": 1.6}, {"power": 0.2}, {"seeds": 12}],
 )
-def test_lemma_5(change, outcome):
-    assert rules.sb_57(grown(**change)).verdict == outcome
-
-
-@cases(
-    {
-        "reproduced": [{}],
-        "contradicted": [{"error": 1e-3}, {"inside": False}],
-        "undecided": [{"rising": False}, {"lasting": -0.5 * np.log(SCALE)}],
-    }
+test_lemma_6 = verdicts(
+    rules.sb_58,
+    grown,
+    reproduced=[{}],
+    contradicted=[{"error": 1e-3}, {"inside": False}],
+    undecided=[{"rising": False}, {"lasting": -0.5 * np.log(SCALE)}],
 )
-def test_lemma_6(change, outcome):
-    assert rules.sb_58(grown(**change)).verdict == outcome
-
-
-@cases({"reproduced": [1.0], "contradicted": [0.9]})
-def test_the_inequality(change, outcome):
-    assert rules.sb_60(run("domination", 3, path=1.5, near=change, outside=1.0)).verdict == outcome
+test_the_inequality = verdicts(
+    rules.sb_60,
+    lambda near: run("domination", 3, path=1.5, near=near, outside=1.0),
+    reproduced=[1.0],
+    contradicted=[0.9],
+)
 
 
 def converged(rate=1.1, away=1e-13, seeds=40):
     return run("convergence", seeds, slope=-rate, promised=1.0, path=1e-13, away=away)
 
 
-@cases(
-    {
-        "reproduced": [{}],
-        "contradicted": [{"rate": -0.1}],
-        "undecided": [{"rate": 0.5}, {"away": 1e-3}, {"seeds": 5}],
-    }
+test_lemma_7 = verdicts(
+    rules.sb_61,
+    converged,
+    reproduced=[{}],
+    contradicted=[{"rate": -0.1}],
+    undecided=[{"rate": 0.5}, {"away": 1e-3}, {"seeds": 5}],
 )
-def test_lemma_7(change, outcome):
-    assert rules.sb_61(converged(**change)).verdict == outcome

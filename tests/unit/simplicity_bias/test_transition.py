@@ -1,11 +1,18 @@
-"""The rules on Figures 1 and 3 and on the threshold, on planted data for which the answer is known."""
+"""The rules on Figures 1 and 3 and on the threshold, on planted data; thresholds; and the trainer of these runs."""
 
 import numpy as np
 import pytest
 import xarray as xr
+from planted.records import table, verdicts
 
+from experiments.simplicity_bias.transition import cells
 from experiments.simplicity_bias.transition import rules as transition
+from shallow.data import teachers
 from shallow.data.teachers import NOISE
+from shallow.nets import TwoLayer, small
+from shallow.stats import stream
+from shallow.train import minibatch
+from shallow.train.run import Diverged
 
 SIZES = (100, 500, 1000, 2000, 10_000)
 JITTER = np.array([0.99, 1, 1.01])  # of three draws
@@ -13,17 +20,9 @@ JITTER = np.array([0.99, 1, 1.01])  # of three draws
 
 def runs(train=(0, 0, 0.2, 0.6, 0.95), above=(3, 4, 3, 1.5, 1.05), *, n=SIZES, draws=3):
     """Ends of runs: training loss over that of least squares, and test loss over its test loss, a little jittered."""
-    shape, jitter = ("n", "seed"), JITTER[:draws]
-    ols, excess = np.full((len(n), draws), NOISE), np.full((len(n), draws), NOISE / 100)
-    return xr.Dataset(
-        {
-            "train": (shape, np.maximum(np.outer(train, jitter), 1e-9) * NOISE),
-            "excess": (shape, np.outer(above, jitter) * 1.01 * NOISE - NOISE),
-            "ols": (shape, ols),
-            "ols_excess": (shape, excess),
-        },
-        {"n": list(n), "seed": list(range(draws))},
-    )
+    axes, jitter = {"n": list(n), "seed": list(range(draws))}, JITTER[:draws]
+    train, test = np.maximum(np.outer(train, jitter), 1e-9), 1.01 * np.outer(above, jitter)
+    return table(axes, train=train * NOISE, excess=test * NOISE - NOISE, ols=NOISE, ols_excess=NOISE / 100)
 
 
 def recorded(final):
@@ -54,22 +53,21 @@ def test_the_shape_of_figure_1(final, verdict):
     assert transition.sb_35(run).verdict == verdict
 
 
-@pytest.mark.parametrize(
-    ("level", "power", "verdict"),
-    [
-        (2, 0, "reproduced"),
-        (2, -1, "contradicted"),
-        (2, 1, "contradicted"),
-        (2, 0.7, "partly"),
-        (50, 0, "partly"),  # far above the noise
-    ],
-)
-def test_tempered_overfitting(level, power, verdict):
+def overfitting(level, power):
+    """Networks that interpolate, with an excess risk at a level above the noise, like a power of n."""
     n = np.array([50, 100, 200, 400])
     found = recorded(runs(train=(0,) * 4, above=(1,) * 4, n=n))
     found["excess"][:] = level * NOISE * np.outer((n / 50.0) ** power, JITTER)
-    solved = found.excess.to_dataset(name="solved_excess")
-    assert set(transition.sb_28(found, found, solved).parts.values()) == {verdict}
+    return found, found, found.excess.to_dataset(name="solved_excess")
+
+
+test_tempered_overfitting = verdicts(
+    transition.sb_28,
+    overfitting,
+    rrr=[(2, 0)],
+    ccc=[(2, -1), (2, 1)],
+    ppp=[(2, 0.7), (50, 0)],  # far above the noise
+)
 
 
 def crossing_at(place, *, draws=3):
@@ -83,28 +81,21 @@ def in_dimensions(five, ten, three, **options):
     return recorded(crossing_at(five)), (recorded(crossing_at(ten, **options)),), recorded(crossing_at(three))
 
 
-@pytest.mark.parametrize(
-    ("power", "verdict"), [(3, "reproduced"), (1, "contradicted"), (5, "contradicted"), (2.3, "partly")]
+test_the_exponent_between_five_and_ten = verdicts(
+    transition.sb_36,
+    lambda power, **options: in_dimensions(1000, 1000 * 2**power, 100, **options),
+    rr=[3],
+    cc=[1, 5],
+    pp=[2.3],
+    undecided=[{"power": 3, "draws": 1}],  # by one draw
 )
-def test_the_exponent_between_five_and_ten(power, verdict):
-    found = transition.sb_36(*in_dimensions(1000, 1000 * 2**power, 100))
-    assert set(found.parts.values()) == {verdict}
-
-
-def test_one_draw_decides_no_exponent():
-    assert transition.sb_36(*in_dimensions(1000, 8000, 100, draws=1)).verdict == "undecided"
-
-
-@pytest.mark.parametrize(
-    ("places", "verdict"),
-    [
-        ((1000, 8000, 100), "reproduced"),
-        ((500, 1000, 300), "contradicted"),  # in proportion to d
-        ((1000, 8000, 15), "partly"),  # not far above d
-    ],
+test_far_above_the_dimension = verdicts(
+    transition.sb_37,
+    in_dimensions,
+    reproduced=[(1000, 8000, 100)],
+    contradicted=[(500, 1000, 300)],  # in proportion to d
+    partly=[(1000, 8000, 15)],  # not far above d
 )
-def test_far_above_the_dimension(places, verdict):
-    assert transition.sb_37(*in_dimensions(*places)).verdict == verdict
 
 
 def placed(**places):
@@ -134,38 +125,32 @@ def test_a_threshold_beyond_the_sizes_is_an_infinite_factor():
     assert transition.factor(np.array([np.nan, 1.0]), np.ones(2)) == np.inf
 
 
-@pytest.mark.parametrize(
-    ("sizes_that_move", "verdict"),
-    [([], "reproduced"), ([750], "partly"), ([500, 750, 1000], "contradicted")],
+def at_both_steps(*sizes_that_move, draws=slice(None)):
+    """Train losses at half of the steps and at the end; at some sizes some draws move."""
+    axes = {"step": [4_000_000, 8_000_000], "n": [100, 500, 750, 1000, 2000], "seed": range(3)}
+    found = table(axes, train=0.5 * NOISE)
+    found.train[1] += 0.001 * NOISE
+    found.train[1, np.isin(axes["n"], sizes_that_move), draws] += 0.1 * NOISE
+    return found
+
+
+test_convergence_at_half_of_the_steps = verdicts(
+    transition.sb_41, at_both_steps, reproduced=[()], partly=[750], contradicted=[(500, 750, 1000)]
 )
-def test_convergence_at_half_of_the_steps(sizes_that_move, verdict):
-    n = [100, 500, 750, 1000, 2000]
-    early = xr.DataArray(np.full((5, 3), 0.5 * NOISE), {"n": n, "seed": range(3)}, ["n", "seed"])
-    late = early + xr.where(early.n.isin(sizes_that_move), 0.1 * NOISE, 0.001 * NOISE)
-    train = xr.concat([early, late], "step").assign_coords(step=[4_000_000, 8_000_000])
-    assert transition.sb_41(xr.Dataset({"train": train})).verdict == verdict
 
 
 def test_one_draw_that_moves_decides_nothing():
-    train = np.full((2, 1, 3), 0.5 * NOISE)
-    train[1, 0, 0] *= 2
-    coords = {"step": [4_000_000, 8_000_000], "n": [100], "seed": range(3)}
-    assert transition.sb_41(xr.Dataset({"train": (("step", "n", "seed"), train)}, coords)).verdict == "undecided"
+    assert transition.sb_41(at_both_steps(100, draws=0).sel(n=[100])).verdict == "undecided"
 
 
-@pytest.mark.parametrize(
-    ("final", "part", "verdict"),
-    [
-        (runs(), "a", "reproduced"),
-        (runs(), "b", "reproduced"),
-        (runs(), "c", "reproduced"),
-        (runs(above=(1.2, 4, 3, 1.5, 1.05)), "a", "contradicted"),
-        (runs(above=(3, 4, 3, 1.5, 1.4)), "b", "contradicted"),
-        (runs(train=(0, 0, 0.7, 0.5, 0.95)), "c", "contradicted"),
-    ],
+test_figure_3 = verdicts(
+    transition.sb_45,
+    lambda **changed: (of_teachers(runs(**changed)),),
+    rrr=[{}],
+    crr=[{"above": (1.2, 4, 3, 1.5, 1.05)}],
+    rcr=[{"above": (3, 4, 3, 1.5, 1.4)}],
+    rrc=[{"train": (0, 0, 0.7, 0.5, 0.95)}],
 )
-def test_figure_3(final, part, verdict):
-    assert transition.sb_45(of_teachers(final)).parts[part] == verdict
 
 
 def reaching(lost, close):
@@ -185,15 +170,39 @@ def test_a_slower_transition(close, verdict):
     assert found.parts["close to the noise much later"] == verdict
 
 
-@pytest.mark.parametrize(
-    ("final", "verdict"),
-    [
-        (runs(), "reproduced"),
-        (runs(train=(0, 0, 0, 0, 0), above=(3, 4, 4, 4, 4)), "contradicted"),  # interpolates at every n
-        (runs(train=(0.5,) * 5, above=(1.3,) * 5), "contradicted"),
-        (runs(train=(0, 0, 0.8, 0.3, 0.95)), "contradicted"),
+test_variants = verdicts(
+    transition.sb_62,
+    lambda **changed: ((recorded(runs(**changed)).expand_dims(kind=["Adam"]),),),
+    reproduced=[{}],
+    contradicted=[
+        {"train": (0, 0, 0, 0, 0), "above": (3, 4, 4, 4, 4)},  # interpolates at every n
+        {"train": (0.5,) * 5, "above": (1.3,) * 5},
+        {"train": (0, 0, 0.8, 0.3, 0.95)},
     ],
 )
-def test_variants(final, verdict):
-    run = recorded(final).expand_dims(kind=["Adam"])
-    assert transition.sb_62((run,)).parts["Adam"] == verdict
+
+
+def test_divergence_names_the_step_and_the_initial_network_is_left_alone():
+    sample, network = teachers.gaussian(stream("test"), teachers.first_axis(2), 20), small(stream("test"), 6, 2, 0.1)
+    before, options = network.W.copy(), dict(steps=200, batch=4)
+    with pytest.raises(Diverged, match="epoch 200"):
+        minibatch.train(*sample, network, rate=100.0, rng=stream("b"), **options)
+    run = minibatch.train(*sample, network, rate=0.1, rng=stream("b"), **options)
+    assert np.array_equal(network.W, before) and np.abs(run.network.W - before).max() > 0
+    with pytest.raises(ValueError, match="^network must"):
+        minibatch.train(*sample, TwoLayer(before, network.b + 1, network.v), rate=0.1, rng=stream("b"), **options)
+
+
+def test_a_line_in_log_n_is_crossed_where_it_should_be():
+    n = np.array([10, 30, 100, 1000])
+    assert [cells.crossing(n, np.log(n / place)) for place in (50, 200)] == pytest.approx([50, 200])
+    assert np.isnan(cells.crossing([1, 2], [-1, 0])) and cells.crossing([5, 6], [1, 2]) == 5
+
+
+def test_both_thresholds_of_every_seed():
+    """Training losses that grow like ln n, with a factor for the seed."""
+    n, factor = np.array([50, 100, 200, 400, 800]), np.array([1.0, 2.0])
+    train = 0.1 * factor[:, None] * np.log(n / 50) / np.log(16)
+    found = cells.thresholds(table({"seed": [0, 1], "n": n}, train=train, ols=0.1), noise=0.1)
+    np.testing.assert_allclose(found.interpolation, 50 * 16 ** (0.1 / factor))
+    np.testing.assert_allclose(found.half, 50 * 16 ** (0.5 / factor))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import by, cases, planted, table
+from planted.records import by, planted, table, verdicts
 
 from experiments.simplicity_bias.two_units import rules
 
@@ -18,16 +18,14 @@ def angles(power=-0.5, more=0.2, with_margin=2):
     return planted(ANGLES, number=number[:, None], angle=1.5 * by(n=SIZES) ** power * factor)
 
 
-@cases(
-    {
-        "reproduced": [{}],
-        "contradicted": [{"power": 0.2}],
-        "partly": [{"power": -1.0}, {"more": 0.0}, {"with_margin": 3}],
-        "undecided": [{"power": 0.0}, {"more": 0.05}],
-    }
+test_extra_directions_near_the_two = verdicts(
+    rules.sb_30,
+    angles,
+    reproduced=[{}],
+    contradicted=[{"power": 0.2}],
+    partly=[{"power": -1.0}, {"more": 0.0}, {"with_margin": 3}],
+    undecided=[{"power": 0.0}, {"more": 0.05}],
 )
-def test_extra_directions_near_the_two(change, outcome):
-    assert rules.sb_30(angles(**change)).verdict == outcome
 
 
 def fractions(last=0.02, first=0.9, scatter=0.001):
@@ -36,16 +34,14 @@ def fractions(last=0.02, first=0.9, scatter=0.001):
     return planted("simplicity_bias/unaligned", fraction=np.stack([np.full((4, 3), 0.98), shares, shares], axis=-1))
 
 
-@cases(
-    {
-        "reproduced": [{}],
-        "contradicted": [{"last": 0.5}],
-        "partly": [{"last": 0.15}, {"first": 0.02}],  # no fall
-        "undecided": [{"last": 0.049, "scatter": 0.005}],
-    }
+test_few_neurons_are_left_unaligned = verdicts(
+    rules.sb_31,
+    fractions,
+    reproduced=[{}],
+    contradicted=[{"last": 0.5}],
+    partly=[{"last": 0.15}, {"first": 0.02}],  # no fall
+    undecided=[{"last": 0.049, "scatter": 0.005}],
 )
-def test_few_neurons_are_left_unaligned(change, outcome):
-    assert rules.sb_31(fractions(**change)).verdict == outcome
 
 
 def runs(*radius, cuts=0, room=-1.0):
