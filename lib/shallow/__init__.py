@@ -1,1 +1,5 @@
 """The library behind the book."""
+
+from shallow import machine_code
+
+machine_code.keep()

@@ -109,7 +109,8 @@ def _resumable() -> Iterator[None]:
         click.echo(f"\n{GOES_ON}", err=True)
         sys.exit(128 + received[0])
     finally:
-        last_resort.cancel()
+        if not received:  # else it watches over the end of the process too
+            last_resort.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -2,7 +2,7 @@
 
 The message of the ValueError has the argument's name, what is allowed, and what was given.  Checks stand before an
 argument is converted, since what follows may not notice: `np.asarray` drops the mask of a masked array, and takes dates
-for numbers.  All but :func:`one_of`, :func:`integers` and :func:`unmasked` refuse what :func:`numbers` refuses.
+for numbers.  All of arrays but :func:`unmasked` refuse what :func:`numbers` refuses.
 """
 
 from __future__ import annotations
@@ -25,11 +25,24 @@ def numbers(**arrays: Any) -> None:
     """Numbers: arrays, tensors, numbers, lists and tuples of them, truth values; None is an argument left out.
 
     Refused are masked arrays, whether or not anything in them is masked, dates and time differences, structured arrays,
-    words and objects.  Cost: a microsecond for an array, 0.2 for each entry of a list.
+    words and objects; and NumPy's unsigned integers and those of fewer than 64 bits, since sums and products with them
+    wrap around: only whole arrays of them are taken, images for example, which functions convert.
+
+    Cost: a microsecond for an array, 0.2 for each entry of a list.
     """
     for name, values in arrays.items():
+        if _is_narrow(values):
+            raise ValueError(f"{name} must be a number that does not wrap around, got {type(values).__name__} {values}")
         if not _are_numbers(values):
             raise ValueError(f"{name} must hold numbers, none of them masked, got {_kind(values)}")
+
+
+def wide(**arrays: Any) -> None:
+    """Arrays that are computed with as they are: not of integers of fewer than 64 bits or without a sign."""
+    for name, values in arrays.items():
+        dtype = np.asarray(values).dtype
+        if dtype.kind == "u" or (dtype.kind == "i" and dtype.itemsize < 8):
+            raise ValueError(f"{name} must hold numbers that do not wrap around, got {dtype}")
 
 
 def unmasked(**arrays: Any) -> None:
@@ -65,10 +78,31 @@ def not_negative(**values: Any) -> None:
 
 
 def integers(least: int, most: int | None = None, /, **values: Any) -> None:
-    """Integers, Python's or NumPy's, of at least `least` and at most `most`."""
+    """Integers, Python's or NumPy's of 64 bits with a sign, of at least `least` and at most `most`."""
     for name, value in values.items():
+        if _is_narrow(value):
+            raise ValueError(f"{name} must be an integer of Python's or of 64 bits, got {type(value).__name__} {value}")
         if not isinstance(value, int | np.integer) or value < least or (most is not None and value > most):
             raise ValueError(f"{name} must be an integer of at least {least}{_upto(most)}, got {value!r}")
+
+
+def generators(*others: type, **rngs: Any) -> None:
+    """NumPy's generators, or sequences of them; `others` are further types that are allowed, None is one left out.
+
+    The legacy RandomState has methods of the same names, which draw other numbers.
+    """
+    for name, given in rngs.items():
+        for one in given if isinstance(given, list | tuple) else [given]:
+            if one is not None and not isinstance(one, (np.random.Generator, *others)):
+                raise ValueError(f"{name} must be a numpy.random.Generator, got {type(one).__name__}")
+
+
+def words(**names: Any) -> None:
+    """Strings and integers, or sequences of them: 1.0 and 1 would name two things."""
+    for name, given in names.items():
+        for one in given if isinstance(given, list | tuple) else [given]:
+            if not isinstance(one, str | int | np.integer):
+                raise ValueError(f"{name} must be strings and integers, got {one!r}")
 
 
 def one_of(allowed: Collection[Any], /, **values: Any) -> None:
@@ -107,6 +141,15 @@ def array(wanted: Shape, /, **arrays: Any) -> None:
     for name, values, text, fits in _compared(wanted, arrays):
         if not (fits and np.isfinite(values).all()):
             raise ValueError(f"{name} must be finite of shape {text}, got {given(values)}")
+
+
+def orthonormal(**matrices: Any) -> None:
+    """Matrices of finite numbers whose columns are orthonormal, but for the rounding of single precision."""
+    for name, matrix in matrices.items():
+        matrix = np.asarray(matrix, dtype=float)
+        error = np.abs(matrix.T @ matrix - np.eye(matrix.shape[1])).max()
+        if error > 1e-5:
+            raise ValueError(f"{name} must have orthonormal columns, got scalar products that are {error:.1g} off")
 
 
 def given(array: Any, fine: np.ndarray | None = None) -> str:
@@ -167,6 +210,10 @@ def _compared(wanted: Shape, arrays: dict[str, Any]) -> Iterator[tuple[str, Any,
             known = sizes.setdefault(one, size) if isinstance(one, str) else one
             fits = fits and (known is None or known == size) and (size > 0 or not isinstance(one, str))
         yield name, values, f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})", fits
+
+
+def _is_narrow(value: Any) -> bool:
+    return isinstance(value, np.integer) and (value.dtype.kind == "u" or value.dtype.itemsize < 8)
 
 
 def _are_numbers(values: Any) -> bool:

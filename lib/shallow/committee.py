@@ -116,6 +116,7 @@ def start(
     Raises:
         ValueError: for impossible sizes, variances and number types, and without generators.
     """
+    checks.generators(rngs=rngs)
     checks.integers(1, width=width, pixels=pixels)
     variance = 2 / (pixels + width) if variance is None else variance
     checks.not_negative(variance=variance)

@@ -73,6 +73,7 @@ def vgg11(
 
     Cost: 0.9 GFLOP per image for a gradient; 9.2 million parameters (width 64).
     """
+    checks.generators(rng=rng)
     checks.integers(1, classes=classes, in_channels=in_channels, width=width)
     layers, channels = [], in_channels
     with torch.device("meta"):  # nothing is drawn from PyTorch's global generator
@@ -100,6 +101,7 @@ def resnet18(
 
     Cost: 3.3 GFLOP per image for a gradient; 11.2 million parameters (width 64).
     """
+    checks.generators(rng=rng)
     checks.integers(1, classes=classes, in_channels=in_channels, width=width)
     with torch.device("meta"):
         layers = [_convolution(in_channels, width, batch_norm), nn.ReLU(inplace=True)]

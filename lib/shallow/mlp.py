@@ -150,6 +150,7 @@ def uniform(rng: np.random.Generator | torch.Generator, size: int, bound: float)
     checks.not_negative(bound=bound)
     from shallow.extras import loaded_torch as torch
 
+    checks.generators(torch.Generator, rng=rng)
     if isinstance(rng, torch.Generator):
         return torch.empty(size, dtype=torch.float32).uniform_(-bound, bound, generator=rng).numpy()
     return rng.uniform(-bound, bound, size)

@@ -70,6 +70,7 @@ def default(rng: np.random.Generator, width: int, inputs: int = 1) -> TwoLayer:
     >>> network.forward([-0.5, 0.0, 0.5]).round(3)
     array([0.333, 0.435, 0.478])
     """
+    checks.generators(rng=rng)
     checks.integers(1, width=width, inputs=inputs)
     w, b, v = (rng.uniform(-1, 1, shape) for shape in ((width, inputs), width, width))
     return TwoLayer(w / np.sqrt(inputs), b / np.sqrt(inputs), v / np.sqrt(width))
@@ -77,6 +78,7 @@ def default(rng: np.random.Generator, width: int, inputs: int = 1) -> TwoLayer:
 
 def normal(rng: np.random.Generator, width: int) -> TwoLayer:
     r"""Gaussian variant for one input: $w, b \sim N(0, 1)$, $v \sim N(0, 1)/\sqrt m$, drawn in the order w, b, v."""
+    checks.generators(rng=rng)
     checks.integers(1, width=width)
     w, b, v = (rng.standard_normal(width) for _ in range(3))
     return TwoLayer(w, b, v / np.sqrt(width))
@@ -87,6 +89,7 @@ def small(rng: np.random.Generator, width: int, inputs: int, deviation: float) -
 
     Source: Boursier and Flammarion, "Simplicity bias and optimization threshold", Appendix A.1.
     """
+    checks.generators(rng=rng)
     checks.integers(1, width=width, inputs=inputs)
     checks.positive(deviation=deviation)
     W = deviation * rng.standard_normal((width, inputs))
@@ -99,6 +102,7 @@ def dominated(rng: np.random.Generator, width: int, inputs: int, scale: float) -
     No biases; the output weights dominate, $\|w_j\| \le \lambda |v_j|$.  W is drawn first, then the signs.
     Source: Boursier and Flammarion, eq. (8); the power of $\lambda$ in $w_j$ is a reconstruction.
     """
+    checks.generators(rng=rng)
     checks.integers(1, width=width, inputs=inputs)
     checks.positive(scale=scale)
     W = rng.standard_normal((width, inputs))
@@ -215,6 +219,7 @@ class SoftplusStudent(Student):
 
 def ntk(rng: np.random.Generator, width: int, inputs: int) -> Student:
     r"""Student in NTK scaling: $W_{ij}, a_i \sim N(0, 1)$ and $s = d^{-1/2}$; W is drawn first (eq. 2)."""
+    checks.generators(rng=rng)
     checks.integers(1, width=width, inputs=inputs)
     return Student(rng.standard_normal((width, inputs)), rng.standard_normal(width), inputs**-0.5)
 
@@ -225,5 +230,6 @@ def mean_field(rng: np.random.Generator, width: int, inputs: int) -> Student:
     The draws are those of :func:`ntk`: from one state of the generator both have the same pre-activations, and the
     outputs differ by the factor $h^{-1/2}$.
     """
+    checks.generators(rng=rng)
     student = ntk(rng, width, inputs)
     return Student(student.W / inputs**0.5, student.a / width**0.5, 1.0)

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from threadpoolctl import threadpool_info
 
-from shallow.book.recipes import Agreement, Recipe
+from shallow.book.recipes import Agreement, Recipe, releases_gil
 
 
 def _leave_trace(**point) -> None:
@@ -26,6 +26,14 @@ def slow(seed: int, *, seconds: float = 0.0, size: int = 20) -> xr.Dataset:
     while gate and seed >= 6 and not os.path.exists(gate):
         time.sleep(0.02)
     return xr.Dataset({"value": ("k", np.random.default_rng(seed).standard_normal(size)), "count": ((), seed)})
+
+
+@releases_gil
+def threaded(seed: int, *, count: int) -> xr.Dataset:
+    """The mean of many random numbers."""
+    value = np.random.default_rng(seed).standard_normal(count).mean()
+    _leave_trace(seed=seed)
+    return xr.Dataset({"value": ((), value)})
 
 
 def walk(seed: int, *, records: tuple[int, ...] = (0, 1, 10)) -> xr.Dataset:
@@ -65,6 +73,7 @@ SEEDS = list(range(12))
 RECORDS = {
     "planted/slow": Recipe(slow, {"seed": SEEDS}, {"seconds": 0.2}, "Slow cells"),
     "planted/large": Recipe(slow, {"seed": SEEDS}, {"size": 4000}, "A record of 180 kB, from cells of 32 kB"),
+    "planted/many": Recipe(threaded, {"seed": list(range(400))}, {"count": 400_000}, "Quick cells, in threads"),
     "planted/quick": Recipe(slow, {"seed": [3, 4, 5]}, {}, "Quick cells"),
     "planted/fragile": Recipe(fragile, {"seed": SEEDS[:5]}, {}, "One cell fails"),
     "planted/deadly": Recipe(deadly, {"seed": SEEDS[:3]}, {}, "One cell kills its process"),

@@ -43,6 +43,11 @@ def scatter(name: str, like: str, scale: float, seed: int = 0) -> xr.DataArray:
     return template.copy(data=scale * np.random.default_rng(seed).standard_normal(template.shape))
 
 
+def often(share, seeds: int) -> xr.DataArray:
+    """Flags that are true in a share of the seeds, a number or numbers by labels."""
+    return xr.DataArray(np.arange(seeds), dims="seed") < np.round(seeds * share)
+
+
 def cases(outcomes: dict[str, list]) -> pytest.MarkDecorator:
     """Planted changes by what a rule makes of them, ``{"partly": [{"slope": 0}]}``: tests of (change, outcome)."""
     table = [(change, outcome) for outcome, changes in outcomes.items() for change in changes]

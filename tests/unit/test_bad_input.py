@@ -4,6 +4,7 @@ Each function has a row in the tables of `bad_input`, or a reason here why it ha
 the data of one chapter.  How an argument is spoilt, and what may come of it, is in `bad_input/spoil.py`.
 """
 
+import dataclasses
 import importlib
 import inspect
 import pkgutil
@@ -11,19 +12,22 @@ import types
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numpy_strategies
 from unit.bad_input import cases_kernels, cases_measures, cases_networks, cases_train, given
-from unit.bad_input.spoil import ERRORS, complaint, faults, is_array, name_of, spoil
+from unit.bad_input.spoil import ERRORS, alike, complaint, faults, is_array, name_of, spoil
 
 import shallow
 from experiments.hidden_structure import hidden_index, shells
 from shallow import alignment, clusters, committee, gaussian_loss, mlp, nets, stats
 from shallow import receptive_fields as fields
 from shallow.data import cyclic, images, nlgp, single_index
+from shallow.display import short
 from shallow.spectra import esd, marchenko_pastur, tail_laws, tails
+from shallow.train import first_layer, flow, univariate
 
 TABLES = (cases_networks, cases_train, cases_kernels, cases_measures)
 ALL = [case for table in TABLES for case in table.CASES]
@@ -108,6 +112,21 @@ def test_bad_arguments_are_refused_or_show(name):
     assert [f"{argument}, {how}: {said}" for argument, how, said in wrong if said] == []
 
 
+@pytest.mark.parametrize("name", WITH_ARRAYS)
+@pytest.mark.parametrize("how", ["narrow", "unsigned"])
+def test_arrays_of_short_integers_do_not_wrap_around(name, how):
+    case = CASES[name]
+    short = {argument: spoil(value, how) for argument, value in case.arguments.items() if is_array(value)}
+    plain = {argument: one.astype(np.asarray(case.arguments[argument]).dtype) for argument, one in short.items()}
+    found = []
+    for arguments in (plain, short):
+        try:
+            found.append(case(**arguments))
+        except ERRORS as error:
+            found.append(error)
+    assert isinstance(found[1], ERRORS) or alike(*found)
+
+
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.fine])
 def test_what_is_declared_fine_is_accepted(name):
     case = CASES[name]
@@ -148,6 +167,14 @@ def test_an_arbitrary_array_meets_no_other_exception(name, data):
             return
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_results_and_arguments_are_shown_in_a_few_lines(name):
+    case = CASES[name]
+    for one in (case(), *case.arguments.values()):
+        if type(one).__repr__ is short or hasattr(one, "_fields") or dataclasses.is_dataclass(one):
+            assert "array(" not in repr(one) and len(repr(one).splitlines()) <= 10
+
+
 #: What no single fault reaches: arguments that do not fit together, or have no meaning.
 REFUSED = [
     ("periods", lambda: cyclic.sample(5, design="two_rightmost", periods=1)),
@@ -167,6 +194,8 @@ REFUSED = [
     ("dimension", lambda: shells.compared(0, 1)),
     ("radii", lambda: shells.profile(given.RNG, [0.5, 4.0])),
     ("directions", lambda: single_index.Teacher(np.ones((2, 3)))),
+    ("directions", lambda: single_index.Teacher([[1.0, 0], [0.6, 0.8]])),
+    ("dtype", lambda: single_index.split(given.TEACHER, 2, seed=0, dtype=np.float16)),
     ("indices", lambda: single_index.random_teacher(given.RNG, 3, indices=4)),
     ("count", lambda: images.subset(given.IMAGES, np.arange(6), 7, given.RNG)),
     ("others", lambda: images.standardise(given.IMAGES, given.IMAGES.repeat(3, axis=3))),
@@ -180,8 +209,18 @@ REFUSED = [
     ("trials", lambda: stats.wilson(4, 3)),
     ("successes", lambda: stats.wilson([0.5, 0.5])),
     ("values", lambda: stats.student([1.0])),
+    ("flags", lambda: stats.share([0, 1, 2])),
+    ("second", lambda: stats.newcombe([True], [0.5])),
+    ("first", lambda: stats.welch([1.0], [1.0, 2.0])),
+    ("ratios", lambda: stats.geometric([1.0, 0.0])),
     ("values", lambda: stats.bootstrap([1.0], name="a")),
     ("a and b", lambda: stats.spearman([1.0, 2.0], [1.0, 2.0])),
+    ("network", lambda: univariate.train(given.LINE, given.SIGNS, given.NETWORK, step=0.1, epochs=1)),
+    ("network", lambda: univariate.evaluate(given.NETWORK, given.LINE)),
+    ("network", lambda: flow.train(given.X, given.Y, nets.default(given.RNG, 4, 3), step=0.1, steps=10)),
+    ("rule", lambda: first_layer.Trainer(given.X, given.Y, given.SINGLE, "adam")),
+    ("dtype", lambda: first_layer.Trainer(given.X, given.Y, given.SINGLE, first_layer.GD(), dtype=torch.float16)),
+    ("rates", lambda: next(first_layer.students(given.X, given.Y, given.SINGLE, [first_layer.GD()], [1.0, 0.0]))),
     ("teacher", lambda: alignment.population(nets.default(given.RNG, 4, 3), given.X)),
     ("network", lambda: clusters.find(given.BIASED)),
     ("mass", lambda: clusters.purity(given.CLASSES, given.CLASSES, np.zeros(8))),

@@ -85,7 +85,7 @@ SQUARE, LINE = np.eye(2), np.array([0.0, 1.0, -1.0])
         (lambda: checks.within("[0, 1)", x=0, y=1), "be in [0, 1), got 1"),
         (lambda: checks.within("(-1, 1]", x=1, y=LINE), "be in (-1, 1], got shape (3,) with -1.0 at index 2"),
         (lambda: checks.integers(2, x=2, y=1), "be an integer of at least 2, got 1"),
-        (lambda: checks.integers(0, 3, x=np.int8(3), y=4), "be an integer of at least 0 and at most 3, got 4"),
+        (lambda: checks.integers(0, 3, x=np.int64(3), y=4), "be an integer of at least 0 and at most 3, got 4"),
         (lambda: checks.integers(0, x=0, y=1.0), "be an integer of at least 0, got 1.0"),
         (lambda: checks.one_of({"a": 1, "b": 2}, x="b", y="c"), "be one of a, b, got 'c'"),
         (lambda: checks.one_of((int, float), x=int, y=None), "be one of int, float, got None"),

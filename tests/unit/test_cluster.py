@@ -35,7 +35,6 @@ def gate(planted, monkeypatch):
 
 @pytest.fixture
 def unused_port() -> str:
-    """A free port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return str(probe.getsockname()[1])

@@ -122,17 +122,6 @@ def test_interval_answers_strictly():
     assert f"{stats.Interval(-0.031, -0.0004, 0.004):.1%}" == "-3.1% [0.0%, 0.4%]"  # no negative zero
 
 
-def test_wilson_is_the_formula():
-    z = scipy_stats.norm.ppf(0.975)
-    for successes, trials in ((0, 10), (7, 10), (50, 50), (25, 50)):
-        p = successes / trials
-        centre = (p + z**2 / (2 * trials)) / (1 + z**2 / trials)
-        half = z / (1 + z**2 / trials) * np.sqrt(p * (1 - p) / trials + z**2 / (4 * trials**2))
-        found = stats.wilson(successes, trials)
-        assert (found.estimate, found.low, found.high) == pytest.approx((p, centre - half, centre + half), abs=1e-12)
-    assert stats.wilson([True, False, True]) == stats.wilson(2, 3)
-
-
 def test_bootstrap_covers_and_repeats():
     hits = 0
     for trial in range(200):

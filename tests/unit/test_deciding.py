@@ -17,12 +17,10 @@ NUMBERS = {"fraction of runs": stats.Interval(0.52, 0.34, 0.70), "runs": 50, "le
 
 
 def claim(*arguments: str) -> Result:
-    """One call of the command."""
     return CliRunner().invoke(main, ["claim", *arguments], prog_name="python -m shallow")
 
 
 def squeezed(text: str) -> str:
-    """The words of a text."""
     return " ".join(text.split())
 
 

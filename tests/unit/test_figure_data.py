@@ -67,9 +67,8 @@ def test_a_caption_gets_links_that_lead_from_its_page(executed, tmp_path):
     env = SimpleNamespace(docname="book/toy/index", doc2path=lambda name: page)
     figure_data._read(SimpleNamespace(outdir=tmp_path / "html", env=env), doctree)
     (shown,) = figure.findall(nodes.raw)
-    assert shown.astext() == (
-        '<span class="figure-data">Data: <a href="../../records/toy/one.nc" download>one</a></span>'
-    )
+    link = '<a href="../../records/toy/one.nc" download>one</a>'
+    assert shown.astext() == f'<span class="figure-data">Data: {link}</span>'
 
 
 @pytest.mark.parametrize(

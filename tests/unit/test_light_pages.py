@@ -4,6 +4,7 @@ from unittest import mock
 
 import light_pages
 import numpy as np
+import pytest
 from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
@@ -12,7 +13,6 @@ from shallow.book import session
 
 
 def built(folder, page: str) -> str:
-    """The HTML of a page."""
     Image.new("RGB", (4, 2)).save(folder / "picture.png")
     (folder / "index.rst").write_text(f"Page\n====\n\n{page}\n", encoding="utf-8")
     folders = dict(srcdir=folder, outdir=folder / "html", doctreedir=folder / "doctrees", confdir=None)
@@ -22,14 +22,16 @@ def built(folder, page: str) -> str:
     return (folder / "html" / "index.html").read_text(encoding="utf-8")
 
 
-def test_figures_wait_until_they_are_scrolled_to_and_keep_their_place(tmp_path):
-    page = built(tmp_path, ".. image:: picture.png\n   :width: 875\n   :height: 387px\n   :alt: Two.")
-    assert '<img alt="Two." height="387" loading="lazy" src="_images/picture.png" width="875" />' in page
-
-
-def test_other_pictures_stay_as_they_are(tmp_path):
-    page = built(tmp_path, ".. image:: picture.png\n   :width: 50%\n   :alt: Two.")
-    assert '<img alt="Two." src="_images/picture.png" style="width: 50%;" />' in page
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [
+        ("   :width: 875\n   :height: 387px", 'height="387" loading="lazy" src="_images/picture.png" width="875"'),
+        ("   :width: 50%", 'src="_images/picture.png" style="width: 50%;"'),
+    ],
+)
+def test_figures_wait_until_they_are_scrolled_to_and_keep_their_place_and_others_do_not(tmp_path, size, shown):
+    page = built(tmp_path, f".. image:: picture.png\n{size}\n   :alt: Two.")
+    assert f'<img alt="Two." {shown} />' in page
 
 
 def test_a_pale_shade_stays_apart_from_white(tmp_path):

@@ -11,11 +11,8 @@ from references import ROOT
 
 TARGETS = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)[1].split()
 SOURCES = ("pyproject.toml", "package.json", "tools/vendor.py", "records/run.nc", "book/page.md")
-STAMPS = (
-    ".venv/.torch",
-    *(f".venv/.{extra}" for extra in ("book", "test", "lab", "bench")),
-    "book/_static/vendor/.installed",
-)
+EXTRAS = ("torch", "book", "test", "lab", "bench")
+STAMPS = (*(f".venv/.{extra}" for extra in EXTRAS), "book/_static/vendor/.installed")
 LOCK = "torch==2.0\ntorch-of-another==3.0\nuv==1.0 \\\n    --hash=sha256:0\n"
 # As this locale writes a name that a UTF-8 one has given.
 NAME = os.fsdecode("ein Büro mit Platz".encode())
@@ -72,7 +69,6 @@ def folder(tmp_path) -> Folder:
 
 
 def suites(folder: Folder) -> list[list[str]]:
-    """The calls of pytest."""
     return [call for call in folder.calls() if any(word.endswith("pytest") for word in call[:3])]
 
 

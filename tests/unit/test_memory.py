@@ -175,7 +175,6 @@ WHOLE = (
 
 @pytest.fixture(scope="module")
 def resident():
-    """Bound, and bytes of the routine and of its twin, by name."""
     alone = os.environ | {"OMP_NUM_THREADS": "1"}  # other threads would not live on in a forked process
     done = subprocess.run([sys.executable, __file__], env=alone, capture_output=True, encoding="utf-8", check=True)
     return json.loads(done.stdout)

@@ -11,17 +11,8 @@ from shallow.train import ensemble
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((20, 3)), RNG.integers(0, 2, 20).astype(float)
 NETWORKS = mlp.default([stream("test", 0), stream("test", 1)], (3, 4, 1))
-GOOD = {
-    "networks": NETWORKS,
-    "x": X,
-    "y": Y,
-    "rngs": [stream("a"), stream("b")],
-    "loss": "bce-logit",
-    "optimiser": "adam",
-    "rate": 0.1,
-    "epochs": 2,
-    "batch": 8,
-}
+DATA = {"networks": NETWORKS, "x": X, "y": Y, "rngs": [stream("a"), stream("b")]}
+GOOD = DATA | {"loss": "bce-logit", "optimiser": "adam", "rate": 0.1, "epochs": 2, "batch": 8}
 
 
 @pytest.mark.parametrize(

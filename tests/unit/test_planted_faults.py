@@ -16,4 +16,5 @@ def test_every_fault_applies(fault):
     else:
         text = file.read_text(encoding="utf-8")
         assert planted_faults.changed(fault, text) != text
+    assert all((planted_faults.ROOT / name).exists() for name in (*fault.tests, *planted_faults.LEDGER))
     assert fault.name in {one["name"] for one in json.loads(planted_faults.OUTCOMES.read_text(encoding="utf-8"))}

@@ -66,17 +66,3 @@ def test_no_page_does():
     for page in references.chapters():
         cells = "\n".join(cell.source for cell in references.code_cells(jupytext.read(page)))
         assert [*faults(ast.parse(cells))] == [], page
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "from numba.core import _dispatcher",
-        "import matplotlib.axis\nmatplotlib.axis.Axis._update_ticks",
-        "from sphinx_codeautolink import extension\nextension.link_html = print",
-        "from numba.core.bytecode import FunctionIdentity as F\nF._unique_ids = 1",
-    ],
-)
-def test_what_is_private_or_replaced_is_noticed(code):
-    assert [*faults(ast.parse(code))]
-    assert not [*faults(ast.parse("from shallow import _own\nimport numpy\nnumpy.__version__\nself._mine = 1"))]

@@ -1,6 +1,7 @@
 """A recorded run shows itself where it is used: with its cost, its state and a link to its row."""
 
 import re
+from functools import partial
 
 import jupytext
 import nbformat
@@ -57,17 +58,15 @@ def shown(monkeypatch):
 
 @pytest.fixture
 def changed(planted):
-    """Changes the manifest of the planted record."""
-    return lambda **fields: rewrite(planted, "quick", **fields)
+    return partial(rewrite, planted, "quick")
 
 
 def test_loading_shows_cost_state_and_a_link(planted, changed, shown):
     changed(seconds=3725.4, date="2026-01-02")
     assert provenance.load(NAME).identical(records.load(NAME))
     (output,) = shown
-    assert output.data["text/plain"] == (
-        "Recorded run planted/quick: 3 cells, computing time 1:02:05, 2026-01-02; fresh"
-    )
+    said = "Recorded run planted/quick: 3 cells, computing time 1:02:05, 2026-01-02; fresh"
+    assert output.data["text/plain"] == said
     html = output.data["text/html"]
     assert 'href="provenance.html#record-planted-quick">quick</a>' in html
     for what, suffix in (("data", "nc"), ("manifest", "json")):

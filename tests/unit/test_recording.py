@@ -84,6 +84,18 @@ def test_a_killed_recording_goes_on_where_it_stopped(planted, sent, to_all):
     assert not finished(planted)
 
 
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("begun", [20, 200])
+def test_of_many_quick_cells_none_waits_to_be_kept(planted, sent, begun):
+    command = [sys.executable, "-m", "planted", "record", "planted/many", "--jobs", "2"]
+    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while len(computed(planted)) < begun:
+        time.sleep(0.002)
+    os.killpg(process.pid, sent)
+    process.wait(30)
+    assert begun <= len(computed(planted)) <= len(finished(planted)) + 2  # what the threads had in hand
+
+
 def test_a_signal_whose_exception_python_drops_ends_the_recording_all_the_same():
     """What is raised in a destructor does not leave it."""
     script = """

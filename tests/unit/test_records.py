@@ -137,6 +137,21 @@ def _flipped(file):
 
 
 CONFLICT = b'{\n<<<<<<< HEAD\n "name": "planted/quick",\n=======\n "name": "x",\n>>>>>>> other\n}\n'
+KEYS = [
+    "sha256",
+    "fingerprint",
+    "specification",
+    "cells",
+    "seconds",
+    "seconds_by",
+    "bytes",
+    "date",
+    "processor",
+    "device",
+]
+AXES = {"seed": [3, 4, 5]}
+NOTE = {"fingerprint": "0" * 16, "date": "2026-01-03", "processor": "A", "rule": "exact", "whole": True}
+NOTE |= {"cells": [0], "seconds": [1.0]}
 DAMAGES = {
     "manifest empty": _replaced("quick.json", b""),
     "manifest cut": _replaced("quick.json", lambda file: file.read_bytes()[:200]),
@@ -149,18 +164,7 @@ DAMAGES = {
     "manifest a link to nowhere": _no_file("quick.json", lambda file: file.symlink_to("nowhere")),
     **{
         f"{key} {how}": _manifest(**{key: value})
-        for key in (
-            "sha256",
-            "fingerprint",
-            "specification",
-            "cells",
-            "seconds",
-            "seconds_by",
-            "bytes",
-            "date",
-            "processor",
-            "device",
-        )
+        for key in KEYS
         for how, value in (("missing", ...), ("of another type", [1]))
     },
     "redone of another type": _manifest(redone={"a": 1}),
@@ -171,6 +175,30 @@ DAMAGES = {
     "too few times": _manifest(seconds_by={"seed": [1.0]}),
     "times that are words": _manifest(seconds_by={"seed": ["a", "b", "c"]}),
     "specification of another grid": _manifest(specification={"cell": "slow", "axes": {"seed": [1]}, "fixed": {}}),
+    **{
+        f"specification {how}": _manifest(specification={"cell": "slow", "axes": AXES, "fixed": {}} | fields)
+        for how, fields in {
+            "with a list for a cell": {"cell": ["slow"]},
+            "with nothing fixed": {"fixed": None},
+            "with words for values": {"axes": {"seed": "345"}},
+            "with a number for values": {"axes": {"seed": 3}},
+        }.items()
+    },
+    "specification without a cell": _manifest(specification={"axes": AXES, "fixed": {}}),
+    "seconds too large": _manifest(seconds=10**400),
+    "times too large": _manifest(seconds_by={"seed": [1.0, 10**400, 1.0]}),
+    "cells truth": _manifest(cells=True),
+    **{
+        f"redone {how}": _manifest(redone=[NOTE | fields])
+        for how, fields in {
+            "beyond the grid": {"cells": [3]},
+            "before the grid": {"cells": [-1]},
+            "a word": {"cells": ["0"]},
+            "half a cell": {"cells": [0.5]},
+            "without times": {"seconds": []},
+            "too large": {"seconds": [10**400]},
+        }.items()
+    },
     "specification without axes": _manifest(specification={"cell": "slow", "axes": [1], "fixed": {}}),
     "data missing": lambda folder: (folder / "quick.nc").unlink(),
     "data empty": _replaced("quick.nc", b""),
@@ -183,6 +211,9 @@ DAMAGES = {
     "forged data with other seeds": _dataset(lambda dataset: dataset.assign_coords(seed=[3, 4, 6])),
     "forged data without labels": _dataset(lambda dataset: dataset.drop_vars("seed")),
 }
+
+
+FATAL = ["manifest empty", "manifest a link to nowhere", "specification without a cell", "redone beyond the grid"]
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
@@ -201,7 +232,7 @@ def test_damage_is_named_with_the_command_that_mends_it_and_leaves_other_records
     assert isinstance(checked.exception, SystemExit)
 
 
-@pytest.mark.parametrize("damage", ["manifest empty", "manifest a link to nowhere", "data empty", "seconds_by missing"])
+@pytest.mark.parametrize("damage", [*FATAL, "data empty", "seconds_by missing"])
 @pytest.mark.parametrize("command", [["record", NAME], ["record", "--all"], ["record", NAME, "--anew"]], ids=" ".join)
 def test_a_damaged_record_is_mended_by_the_command(recorded, damage, command):
     DAMAGES[damage](recorded)

@@ -72,14 +72,8 @@ def test_every_position_of_two_sliders_shows_its_own_picture():
 
 
 def test_slider_writes_values_and_begins_at_start():
-    box = sliders.explore(
-        picture,
-        alt="Bars.",
-        epoch=EPOCHS,
-        width=WIDTHS,
-        labels={"epoch": "{:.0e}", "width": lambda width: f"m = {width}"},
-        start={"epoch": 500},
-    )
+    labels = {"epoch": "{:.0e}", "width": lambda width: f"m = {width}"}
+    box = sliders.explore(picture, alt="Bars.", epoch=EPOCHS, width=WIDTHS, labels=labels, start={"epoch": 500})
     assert box.controls[0].options == ("0e+00", "5e+02", "2e+04")
     assert box.controls[1].options == ("m = 128", "m = 512")
     assert (box.controls[0].index, box.controls[1].index) == (1, 0)

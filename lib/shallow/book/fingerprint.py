@@ -111,7 +111,8 @@ class _Library:
         A local name counts as the definition of that name, if there is one: a dependency more than there need be.
         """
         if isinstance(value, list):
-            return f"[{','.join(self.text(one, module, name, references) for one in value if not _is_text(one))}]"
+            counted = [one for one in value if not (_is_text(one) or _is_check(one, module))]
+            return f"[{','.join(self.text(one, module, name, references) for one in counted)}]"
         if not isinstance(value, ast.AST):
             return repr(value)
         if isinstance(value, ast.Name | ast.Attribute):
@@ -193,6 +194,13 @@ def _bound(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[str]:
 
 def _is_text(node: object) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_check(node: object, module: _Module) -> bool:
+    """Whether that calls a function of :mod:`shallow.checks`: it returns nothing; results have passed it."""
+    call = node.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
+    name = call.func.value if call and isinstance(call.func, ast.Attribute) else None
+    return isinstance(name, ast.Name) and module.imported.get(name.id) == ("shallow", "checks")
 
 
 def _is_for_types(node: ast.stmt) -> bool:

@@ -20,10 +20,10 @@ class Agreement:
     r"""How the numbers of a recomputed cell are compared with the stored ones.
 
     A recomputed number x of a variable agrees with the stored y if $|x - y| \le \rho\,(|y| + s) + \alpha$, with s the
-    largest finite $|y|$ of that variable in the cell; counts and flags must be equal, and NaN and infinity stand in the
-    same places.  A processor of another kind rounds matrix products in another order, and training magnifies that:
-    there the slack is larger by $\varepsilon \max(\min(d, s), d/10)$, with d the standard deviation of the variable
-    over the whole record, and counts are numbers.
+    largest finite $|y|$ of that variable in the cell; labels, counts and flags must be equal, and NaN and infinity
+    stand in the same places.  A processor of another kind rounds matrix products in another order, and training
+    magnifies that: there the slack is larger by $\varepsilon \max(\min(d, s), d/10)$, with d the standard deviation of
+    the variable over the whole record, and counts are numbers.
 
     Attributes:
         relative: $\rho$; the default admits the rounding of stored numbers (`BITS` of :mod:`shallow.book.recording`).
@@ -31,37 +31,82 @@ class Agreement:
         elsewhere: $\varepsilon$; None for runs so chaotic that rounding decides where they end, which cannot be
             compared on another kind of processor.
         rounding: variables that are rounding errors, or that rounding decides: left out on another kind of processor.
+        eigenvalues: the variable of the eigenvalues to whose vectors those of `rounding` belong, which are then left
+            out only where an eigenvalue is below 1e-13 of the largest, as rounding decides about a vector there.
     """
 
     relative: float = 1e-5
     absolute: float = 0.0
     elsewhere: float | None = 0.01
     rounding: tuple[str, ...] = ()
+    eigenvalues: str | None = None
 
     def disagreements(
-        self, fresh: xr.Dataset, record: xr.Dataset, point: Mapping[str, object], *, elsewhere: bool = False
+        self,
+        fresh: xr.Dataset,
+        record: xr.Dataset,
+        point: Mapping[str, object],
+        *,
+        elsewhere: bool = False,
+        whole: bool = False,
     ) -> list[str]:
-        """Names of the variables of the cell `fresh` that disagree with the record at `point`.
-
-        A cell that is shortened is compared at the coordinates that it has.
+        """Names of the variables and coordinates of the cell `fresh` that disagree with the record at `point`.
 
         Args:
             elsewhere: by the rule for another kind of processor; ValueError for runs that it cannot compare.
+            whole: the cell has all that the record has; one that is shortened is compared in what it has.
         """
         if elsewhere and self.elsewhere is None:
             raise ValueError("elsewhere must be False: these runs cannot be compared on another kind of processor")
-        share = self.elsewhere if elsewhere else 0.0
-        compared = [name for name in fresh.data_vars if not (elsewhere and name in self.rounding)]
-        return [name for name in compared if not self._agree(fresh[name], record[name], point, share)]
+        share, there = self.elsewhere if elsewhere else 0.0, record.sel(point).drop_vars(point)
+        if strange := [name for name in [*fresh.indexes, *fresh.data_vars] if name not in there.variables]:
+            return strange
+        places = {dim: _places(labels.values, there[dim].values) for dim, labels in fresh.indexes.items()}
+        if missing := [dim for dim, place in places.items() if place is None]:
+            return missing
+        expected = set(there.variables if whole else there.coords)
+        there = there.isel(places)
+        wrong = [name for name in expected - {*fresh.variables} if whole or {*there[name].dims} <= {*fresh.dims}]
+        wrong += [dim for dim in fresh.dims if whole and fresh.sizes[dim] < record.sizes[dim]]
+        wrong += [name for name in {*fresh.coords} - {*places} if not _same(fresh[name].values, there[name].values)]
+        left_out = self.rounding if elsewhere else ()
+        if left_out and self.eigenvalues:
+            values = there[self.eigenvalues]
+            vectors = {name: there[name].where(values > 1e-13 * values.max()) for name in left_out}
+            there = there.assign(vectors)
+            fresh = fresh.assign({name: fresh[name].where(vectors[name].notnull()) for name in left_out})
+            left_out = ()
+        return sorted(wrong) + [
+            name
+            for name, values in fresh.data_vars.items()
+            if name not in left_out and not self._agree(values.values, there[name].values, spread(record[name]), share)
+        ]
 
-    def _agree(self, fresh: xr.DataArray, record: xr.DataArray, point: Mapping[str, object], share: float) -> bool:
-        part = {dim: index for dim, index in fresh.indexes.items() if len(index) < record.sizes[dim]}
-        x, y = fresh.values, record.sel({**point, **part}).values
+    def _agree(self, x: np.ndarray, y: np.ndarray, d: float, share: float) -> bool:
         if x.shape != y.shape or (x.dtype.kind not in "fiu") or (x.dtype.kind in "iu" and not share):
             return bool(np.array_equal(x, y))
-        scale, d = np.abs(y[np.isfinite(y)]).max(initial=0.0), spread(record)
+        scale = np.abs(y[np.isfinite(y)]).max(initial=0.0)
         slack = self.absolute + self.relative * scale + share * max(min(d, scale), d / 10)
         return bool(np.allclose(x, y, rtol=self.relative, atol=slack, equal_nan=True))
+
+
+def _places(labels: np.ndarray, known: np.ndarray) -> np.ndarray | None:
+    """Where the labels are among the known ones; None unless all are there, in that order."""
+    if _same(labels, known):
+        return np.arange(len(labels))
+    places = np.array([next(iter(np.flatnonzero(_equal(label, known))), -1) for label in labels], dtype=int)
+    return places if (np.diff(places, prepend=-1) > 0).all() else None
+
+
+def _equal(labels: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Which labels are equal: numbers to the last digits, which processors round differently."""
+    if "f" in (np.asarray(labels).dtype.kind, known.dtype.kind):
+        return np.isclose(labels, known, rtol=1e-12, atol=0.0, equal_nan=True)
+    return labels == known
+
+
+def _same(labels: np.ndarray, known: np.ndarray) -> bool:
+    return labels.shape == known.shape and bool(np.all(_equal(labels, known)))
 
 
 def spread(values: xr.DataArray) -> float:

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
-from joblib import cpu_count
 
 from shallow.book import fingerprint, paths, records, sweep
 from shallow.book.recipes import Recipe
@@ -115,7 +114,7 @@ def _write(name: str, wanted: Recipe, dataset: xr.Dataset, cells: Store, device:
         "sha256": hashlib.sha256(content).hexdigest(),
         "bytes": len(content),
         "date": datetime.now(UTC).date().isoformat(),
-        "processor": f"{records.processor()}, {cpu_count()} cores",
+        "processor": " and ".join(sorted({cells.processors[key(point)] for point in records.points(wanted)})),
         "python": platform.python_version(),
         "versions": {package: version(package) for package in ("numpy", "numba", "scipy", "torch", "xarray")},
         "cells": len(records.points(wanted)),

@@ -17,7 +17,7 @@ import numpy as np
 import xarray as xr
 from filelock import FileLock, Timeout
 
-_DIGEST, _SECONDS = hashlib.sha256().digest_size, "computing_seconds"
+_DIGEST, _SECONDS, _PROCESSOR = hashlib.sha256().digest_size, "computing_seconds", "computing_processor"
 
 
 class Store:
@@ -31,13 +31,15 @@ class Store:
         folder: where the files are; made when it is needed.
         code: fingerprint that a process must have to compute these cells, see :mod:`shallow.book.fingerprint`; with
             None any process may.
-        seconds: the computing time of every cell that was put or got, by key.
+        seconds: the computing time of every cell that was put, noted or got, by key.
+        processors: the processors that computed them.
     """
 
     def __init__(self, folder: Path, code: str | None = None) -> None:
         self.folder = Path(folder)
         self.code = code
         self.seconds: dict[str, float] = {}
+        self.processors: dict[str, str] = {}
         self._claims: dict[str, FileLock] = {}
 
     def get(self, point: Mapping[str, object]) -> xr.Dataset | None:
@@ -51,7 +53,7 @@ class Store:
             if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
                 raise ValueError("its checksum is another one")
             dataset = xr.load_dataset(io.BytesIO(content[_DIGEST:]), engine="h5netcdf")
-            self.seconds[key(point)] = float(dataset.attrs.pop(_SECONDS))
+            self.note(point, float(dataset.attrs.pop(_SECONDS)), str(dataset.attrs.pop(_PROCESSOR, "unknown")))
         except Exception as error:  # libraries raise what they like on bytes that are none of theirs
             described = ", ".join(f"{name}={value}" for name, value in point.items())
             problem = f"{file} holds no cell ({error}); the cell at {described} is computed again"
@@ -59,19 +61,24 @@ class Store:
             return None
         return dataset
 
-    def put(self, point: Mapping[str, object], dataset: xr.Dataset, seconds: float) -> None:
+    def put(self, point: Mapping[str, object], dataset: xr.Dataset, seconds: float, processor: str = "unknown") -> None:
         """Write a finished cell atomically.
 
         Raises:
             OSError: for example when the disk is full; it names the file, and nothing is left behind.
         """
-        content = bytes(dataset.assign_attrs({_SECONDS: seconds}).to_netcdf(engine="h5netcdf"))
+        marked = dataset.assign_attrs({_SECONDS: seconds, _PROCESSOR: processor})
+        content = bytes(marked.to_netcdf(engine="h5netcdf"))
         while True:
             self.folder.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):  # another process has finished, and cleared the folder
                 replace_files({self._file(point): hashlib.sha256(content).digest() + content})
                 break
-        self.seconds[key(point)] = seconds
+        self.note(point, seconds, processor)
+
+    def note(self, point: Mapping[str, object], seconds: float, processor: str) -> None:
+        """What a cell has cost, and where, that another process has put."""
+        self.seconds[key(point)], self.processors[key(point)] = seconds, processor
 
     def holds(self, point: Mapping[str, object]) -> bool:
         """Whether there is a file for that point, unread."""

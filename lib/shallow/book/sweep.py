@@ -23,11 +23,13 @@ from joblib import Parallel, cpu_count, delayed
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from shallow.book import fingerprint
+from shallow.book import fingerprint, records
 from shallow.book.store import Store
 
 BEGAN = time.time()  # about when this process has loaded the first module of the library
 PAUSE = 0.5  # seconds between two looks at what other processes and workers are doing
+RUNS, UNDER_WAY = itertools.count(), set()  # sweeps of this process by number, and those that keep cells
+WRITES = threading.Lock()  # of whoever writes cells in a thread, or ends a sweep
 PATIENCE = 10.0  # seconds without any worker that has the right code, after which a sweep on a cluster gives up
 
 
@@ -62,18 +64,19 @@ class WorkerError(RuntimeError):
 
 @dataclass(frozen=True)
 class _Work:
-    """What the cells of a grid have in common; a process computes them if it has that code."""
+    """What the cells of a grid have in common; a process that has that code computes them, and keeps them there."""
 
     cell: Callable[..., xr.Dataset]
     fixed: Mapping[str, object]
     code: str | None
+    folder: Path | None
 
     def __str__(self) -> str:
         return f"{self.cell.__module__}.{self.cell.__qualname__}"
 
 
 Task = tuple[int, Mapping[str, object]]  # number and point of a cell
-Outcome = tuple[int, xr.Dataset | Failure, float]  # number, result and seconds
+Outcome = tuple[int, xr.Dataset | Failure, float, str]  # number, result, seconds and processor
 
 
 def grid(
@@ -105,18 +108,19 @@ def grid(
         WorkerError: when all workers of a cluster have other code, or its scheduler is gone.
         OSError: when the store cannot be written.
     """
-    points, work = _points(cell, axes, fixed), _Work(cell, fixed, store and store.code)
-    compute = _Cluster(client, work).outcomes if client else functools.partial(_here, work, jobs, store is not None)
+    points, here = _points(cell, axes, fixed), store is not None and client is None  # a worker may have another disk
+    work = _Work(cell, fixed, store and store.code, store.folder if here else None)
+    compute = _Cluster(client, work).outcomes if client else functools.partial(_here, work, jobs)
     found, failures = {}, []
     if store is None:
         outcomes = compute(enumerate(points))
     else:
         found = {i: kept for i, point in enumerate(points) if (kept := store.get(point)) is not None}
-        outcomes = _kept(compute, {i: point for i, point in enumerate(points) if i not in found}, store)
+        outcomes = _kept(compute, {i: point for i, point in enumerate(points) if i not in found}, store, here)
     quiet = None if progress is None else not progress
     line = tqdm(total=len(points), initial=len(found), desc=cell.__name__, unit="cell", disable=quiet)
     with line, one_compute_thread(), closing(outcomes):
-        for i, outcome, _ in outcomes:
+        for i, outcome, *_ in outcomes:
             if isinstance(outcome, Failure):
                 failures.append(outcome)
             else:
@@ -141,37 +145,46 @@ def _points(cell: Callable, axes: Mapping[str, Sequence], fixed: Mapping[str, ob
     return [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values())]
 
 
-def _here(work: _Work, jobs: int | None, kept: bool, tasks: Iterable[Task]) -> Iterator[Outcome]:
+def _here(work: _Work, jobs: int | None, tasks: Iterable[Task]) -> Iterator[Outcome]:
     """Outcomes by threads or processes of this machine, as they come."""
     hint = "threads" if getattr(work.cell, "releases_gil", False) else "processes"
-    # With a store every cell is delivered when it is done, not in a batch with its neighbours.
+    # With a store no cell is claimed long before it is computed, in a batch with its neighbours.
     one_by_one = {"batch_size": 1, "pre_dispatch": "n_jobs + 1", "initializer": end_with, "initargs": (os.getpid(),)}
-    options = {"return_as": "generator_unordered"} | (one_by_one if kept else {})
+    options = {"return_as": "generator_unordered"} | (one_by_one if work.folder else {})
     parallel = Parallel(jobs or cpu_count(), prefer=hint, **options)
-    # joblib starts when it is called: not before somebody waits, who has set the number of compute threads by then.
-    with closing(parallel(delayed(_call)(work, i, point, os.getpid()) for i, point in tasks)) as outcomes:
-        yield from outcomes
+    caller = os.getpid(), next(RUNS)
+    UNDER_WAY.add(caller)
+    try:
+        # joblib starts when it is called: not before somebody waits, who has set the number of compute threads by then.
+        with closing(parallel(delayed(_call)(work, i, point, caller) for i, point in tasks)) as outcomes:
+            yield from outcomes
+    finally:
+        with WRITES:  # threads outlive joblib, and HDF5 hangs or crashes if one writes while the process ends
+            UNDER_WAY.remove(caller)
 
 
-def _kept(compute: Callable, left: dict[int, Mapping[str, object]], store: Store) -> Iterator[Outcome]:
-    """Outcomes of the cells `left`: computed and put into the store at once, or put there by another process."""
+def _kept(compute: Callable, left: dict[int, Mapping[str, object]], store: Store, put: bool) -> Iterator[Outcome]:
+    """Outcomes of the cells `left`: computed, or put into the store by another process.
+
+    Whoever computes a cell puts it there at once; of the workers of a cluster, where `put` is false, this process.
+    """
     try:
         while left:
             problems: list[OSError] = []
             tasks = _claimed(store, dict(left), problems)
             if first := next(tasks, None):
                 with closing(compute(itertools.chain([first], tasks))) as outcomes:
-                    for i, outcome, seconds in outcomes:
+                    for i, outcome, *cost in outcomes:
                         if not isinstance(outcome, Failure):
-                            store.put(left[i], outcome, seconds)
+                            store.note(left[i], *cost) if put else store.put(left[i], outcome, *cost)
                         store.release(left.pop(i))
-                        yield i, outcome, seconds
+                        yield i, outcome, *cost
             if problems:
                 raise problems[0]
             for i, found in [(i, store.get(point)) for i, point in left.items()]:
                 if found is not None:
                     del left[i]
-                    yield i, found, 0.0
+                    yield i, found, 0.0, ""
             if left:
                 time.sleep(PAUSE)
     finally:
@@ -258,7 +271,7 @@ class _Cluster:
         if future.cancelled():
             raise self._lost()
         if error := future.exception():  # not the cell's: it has killed its workers, say
-            return task[0], Failure(task[1], f"{type(error).__name__}: {error}"), 0.0
+            return task[0], Failure(task[1], f"{type(error).__name__}: {error}"), 0.0, ""
         worker, outcome = future.result()
         if not isinstance(outcome[1], Refusal):
             return outcome
@@ -274,16 +287,19 @@ def _there(work: _Work, i: int, point: Mapping[str, object]) -> tuple[str, Outco
     from distributed import get_worker
 
     outdated = work.code is not None and _may_be_outdated(work.cell)
-    return get_worker().address, (i, Refusal(point, ""), 0.0) if outdated else _call(work, i, point)
+    return get_worker().address, (i, Refusal(point, ""), 0.0, "") if outdated else _call(work, i, point)
 
 
-def _call(work: _Work, i: int, point: Mapping[str, object], caller: int | None = None) -> Outcome:
-    """One cell with its index and its seconds; an exception comes back as a value, so that the others go on."""
-    began = time.perf_counter()
+def _call(work: _Work, i: int, point: Mapping[str, object], caller: tuple[int, int] = (0, 0)) -> Outcome:
+    """One cell, kept if it is to be; an exception of its own comes back as a value, so that the others go on."""
+    began, processor = time.perf_counter(), f"{records.processor()}, {cpu_count()} cores"
     try:
         if work.code is not None and fingerprint.of(work.cell) != work.code:
-            return i, Refusal(dict(point), f"process {os.getpid()} has other code for {work}"), 0.0
-        if os.getpid() == caller:  # a thread of the caller, who has set the number of compute threads and restores it
+            refusal = Refusal(dict(point), f"process {os.getpid()} has other code for {work}")
+            return i, refusal, 0.0, processor
+        if (
+            os.getpid() == caller[0]
+        ):  # a thread of the caller, who has set the number of compute threads and restores it
             threadpool_limits(1)  # but OpenMP keeps a number of its own for every thread
             outcome = work.cell(**point, **work.fixed)
         else:
@@ -291,7 +307,12 @@ def _call(work: _Work, i: int, point: Mapping[str, object], caller: int | None =
                 outcome = work.cell(**point, **work.fixed)
     except Exception as error:
         outcome = Failure(dict(point), f"{type(error).__name__}: {error}", traceback.format_exc())
-    return i, outcome, time.perf_counter() - began
+    seconds = time.perf_counter() - began
+    if work.folder and not isinstance(outcome, Failure):
+        with WRITES:
+            if os.getpid() != caller[0] or caller in UNDER_WAY:
+                Store(work.folder).put(point, outcome, seconds, processor)
+    return i, outcome, seconds, processor
 
 
 @functools.cache

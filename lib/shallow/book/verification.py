@@ -192,7 +192,7 @@ def redo(name: str, cell: int, *, whole: bool = False) -> Redone:
     except Exception as error:
         raise RecordError(f"record {name!r}: its own code at {point} raises {type(error).__name__}: {error}") from error
     seconds = time.process_time() - began
-    wrong = wanted.agreement.disagreements(fresh, stored, point)
+    wrong = wanted.agreement.disagreements(fresh, stored, point, whole=whole)
     if not wrong:
         return Redone(name, cell, whole, EXACT, seconds)
     if not _is_held_to_rounding(made, cell, whole=whole):
@@ -200,7 +200,7 @@ def redo(name: str, cell: int, *, whole: bool = False) -> Redone:
             return _instead(name, cell, whole=whole)
         if whole and wanted.shortened:
             return redo(name, cell)
-        wrong = wanted.agreement.disagreements(fresh, stored, point, elsewhere=True)
+        wrong = wanted.agreement.disagreements(fresh, stored, point, elsewhere=True, whole=whole)
         if not wrong:
             return Redone(name, cell, whole, ELSEWHERE, seconds)
     raise RecordError(f"record {name!r} differs from its own code at {point} in {', '.join(map(repr, wrong))}")

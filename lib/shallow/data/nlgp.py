@@ -181,6 +181,7 @@ class Process:
 
         Cost: a matrix product per axis, or an FFT above rank 256; half of it or more is the normal draws.
         """
+        checks.generators(rng=rng)
         checks.integers(1, count=count)
         checks.one_of((np.float32, np.float64), dtype=np.dtype(dtype))
         if out is not None and (out.shape != (count, *self.shape) or out.dtype != dtype):
@@ -225,6 +226,7 @@ class Process:
 
         Cost: 0.5 ms for 1000 rings of 40 points in float32, 1.7 ms for 1000 of 400 at xi = 20 (61 modes).
         """
+        checks.generators(rng=rng)
         z = self.latent(rng, count, dtype, out=out)
         return self.observed(z, out=z)
 
@@ -240,6 +242,7 @@ class Batch(NamedTuple):
 
 def minibatch(rng: np.random.Generator, first: Process, second: Process, per_class: int, dtype=np.float64) -> Batch:
     """Equally many independent samples of `first` (label +1) and then of `second` (label -1), float32 or float64."""
+    checks.generators(rng=rng)
     if first.shape != second.shape:
         raise ValueError(f"second must have the shape of first, {first.shape}, got {second.shape}")
     checks.integers(1, per_class=per_class)

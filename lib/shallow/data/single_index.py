@@ -75,6 +75,7 @@ def random_teacher(
     One direction is $g/|g|$ with a Gaussian vector g; several come from orthonormalising Gaussian vectors in turn, so
     that the first ones do not depend on how many there are.
     """
+    checks.generators(rng=rng)
     checks.integers(1, inputs=inputs)
     checks.integers(1, inputs, indices=indices)
     basis, triangle = np.linalg.qr(rng.standard_normal((indices, inputs)).T)
@@ -116,6 +117,7 @@ def sample(
         inputs, errors: generators of x and $\xi$.
         dtype: float32 or float64; the sample in float32 is the rounded sample in float64.
     """
+    checks.generators(inputs=inputs, errors=errors)
     checks.integers(1, n=n)
     checks.not_negative(noise=noise)
     checks.one_of((np.float32, np.float64), dtype=np.dtype(dtype))
@@ -137,6 +139,7 @@ def split(teacher: Teacher, n: int, *, seed: int | str, noise: float = 0.3, test
         streams = {what: stream("single_index", seed, name, what) for what in ("inputs", "errors")}
         return sample(teacher, size, noise=noise, dtype=dtype, **streams)
 
+    checks.words(seed=seed)
     checks.integers(1, test=test)
     return Split(part("train", n), part("probe", n), part("test", test))
 

@@ -45,6 +45,7 @@ def first_axis(d: int) -> TwoLayer:
 
 def relu(rng: np.random.Generator, units: int, d: int) -> TwoLayer:
     r"""$\sum_{i \le k} a_i^* \sigma(\langle w_i^*, x\rangle)$, all parameters N(0, 1); w* first (Appendix A.3)."""
+    checks.generators(rng=rng)
     checks.integers(1, units=units, d=d)
     W = rng.standard_normal((units, d))
     return TwoLayer(W, np.zeros(units), rng.standard_normal(units))
@@ -52,12 +53,14 @@ def relu(rng: np.random.Generator, units: int, d: int) -> TwoLayer:
 
 def labelled(rng: np.random.Generator, teacher: TwoLayer, x: np.ndarray, noise: float = NOISE) -> Sample:
     r"""The sample (x, h*(x) + eta) with Gaussian eta of variance `noise`."""
+    checks.generators(rng=rng)
     checks.not_negative(noise=noise)
     return Sample(x, teacher.forward(x) + noise**0.5 * rng.standard_normal(len(x)))
 
 
 def gaussian(rng: np.random.Generator, teacher: TwoLayer, n: int, noise: float = NOISE) -> Sample:
     """n points with inputs N(0, I_d), d that of the teacher; the inputs are drawn first."""
+    checks.generators(rng=rng)
     checks.integers(1, n=n)
     return labelled(rng, teacher, rng.standard_normal((n, teacher.W.shape[1])), noise)
 
@@ -72,6 +75,7 @@ def with_margin(rng: np.random.Generator, n: int, d: int, c: float, *, whiten: b
 
     Cost: rejection, about $1/P(|x_1| \ge c\|x\|)$ draws per point; the probability falls quickly once $c \sqrt d > 1$.
     """
+    checks.generators(rng=rng)
     checks.within("[0, 1)", c=c)
     checks.integers(1, n=n, d=d)
     kept, missing = [], n

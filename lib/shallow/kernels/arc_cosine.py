@@ -35,6 +35,8 @@ def moments(first: np.ndarray, covariance: np.ndarray, second: np.ndarray) -> Mo
     The angle comes with an absolute error of about 1e-8 where it is small.
     """
     checks.numbers(first=first, covariance=covariance, second=second)
+    parts = first, covariance, second
+    first, covariance, second = (np.asarray(one, dtype=np.result_type(one, np.float32)) for one in parts)
     norms = first * second
     sine = np.sqrt(np.maximum(norms - covariance**2, 0))
     angle = np.arctan2(sine, covariance)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg
 
 from shallow import checks
 from shallow.display import short
@@ -148,14 +149,18 @@ def subspace_alignment(first: np.ndarray, second: np.ndarray) -> float:
     Two random subspaces have k/n on average.
     """
     checks.array(("n", "k"), first=first, second=second)
+    checks.orthonormal(first=first, second=second)
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     return float(((first.T @ second) ** 2).sum() / first.shape[1])
 
 
 def without(kernel: np.ndarray, functions: np.ndarray) -> np.ndarray:
     r"""What K is beyond the span of the columns of `functions`, (n, k): $P K P$ with P projecting orthogonally."""
-    checks.numbers(kernel=kernel, functions=functions)
-    basis = np.linalg.qr(np.asarray(functions, dtype=float))[0]
+    checks.array(("n", "n"), kernel=kernel)
+    checks.array((len(kernel), "k"), functions=functions)
+    functions = np.asarray(functions, dtype=float)
+    independent = np.linalg.matrix_rank(functions) == functions.shape[1]
+    basis = np.linalg.qr(functions)[0] if independent else linalg.orth(functions)
     rows = kernel - basis @ (basis.T @ kernel)
     return rows - (rows @ basis) @ basis.T
 

@@ -61,6 +61,7 @@ def squared_hinge(
 
     Cost: O(n P) per pass.
     """
+    checks.generators(rng=rng)
     from shallow.extras import LinearSVC
 
     features, y = checked(features, y, C, classes=True, name="features")
@@ -148,6 +149,7 @@ def coordinate_descent(
 
     Cost: O(n r) per pass; points with $\alpha_i = 0$ and a gradient that keeps them there are left out.
     """
+    checks.generators(rng=rng)
     checks.numbers(points=points, passes=passes)
     checks.positive(tolerance=tolerance)
     limits = list(passes)

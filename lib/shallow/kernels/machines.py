@@ -179,6 +179,7 @@ def hinge(
 
     kernel, y = checked(kernel, y, C, classes=True)
     checks.positive(tolerance=tolerance)
+    checks.integers(-1, max_iter=max_iter)
     solver = SVC(kernel="precomputed", C=C, tol=tolerance, max_iter=max_iter)
     return _by_libsvm(solver, kernel, y, intercept, lambda f: np.maximum(0, 1 - y * f))
 
@@ -215,6 +216,7 @@ def epsilon_insensitive(
     kernel, y = checked(kernel, y, C, classes=False)
     checks.not_negative(epsilon=epsilon)
     checks.positive(tolerance=tolerance)
+    checks.integers(-1, max_iter=max_iter)
     solver = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=tolerance, max_iter=max_iter)
     return _by_libsvm(solver, kernel, y, intercept, lambda f: np.maximum(0, np.abs(y - f) - epsilon), epsilon)
 

@@ -71,10 +71,14 @@ class Ridge:
 
 
 def mean_square(features: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
-    r"""$\frac1n |y - Z a|^2$ for Z of shape (n, h), y of shape (n,) and a of shape (h,); without a factor 1/2."""
+    r"""$\frac1n |y - Z a|^2$ for Z of shape (n, h), y of shape (n,) and a of shape (h,); without a factor 1/2.
+
+    In the precision of what is given, but for the mean.
+    """
     checks.shape(("n", "h"), features=features)
     checks.shape((len(features),), labels=labels)
     checks.shape((np.shape(features)[1],), weights=weights)
+    checks.wide(features=features, labels=labels, weights=weights)
     return float(np.mean((features @ weights - labels) ** 2, dtype=np.float64))
 
 

@@ -79,6 +79,7 @@ class Fit:
 
     def snapshot(self, epoch: int) -> Stack:
         """All networks after a recorded epoch, if no measure was given; those that had stopped are as they stopped."""
+        checks.integers(0, epoch=epoch)
         if epoch not in self.records:
             raise ValueError(f"epoch must be recorded, one of {self.records.tolist()}, got {epoch}")
         i = self.records.tolist().index(epoch)

@@ -35,6 +35,7 @@ class Batches:
     """
 
     def __init__(self, n: int, size: int, rng: np.random.Generator) -> None:
+        checks.generators(rng=rng)
         checks.integers(1, n=n)
         checks.integers(1, n, size=size)
         self.n, self.size, self.rng, self.left = n, size, rng, np.empty(0, np.int32)
@@ -90,6 +91,7 @@ def train(
 
     Cost: about 22 d + 30 operations per neuron and sample of a batch; one byte for each, but no array of B x m numbers.
     """
+    checks.generators(rng=rng)
     checks.array(("n", network.W.shape[1]), x=x)
     checks.array((len(x),), y=y)
     if network.b.any():

@@ -54,6 +54,7 @@ class Run:
 
     def snapshot(self, step: int) -> Committee:
         """All networks after a recorded step."""
+        checks.integers(0, step=step)
         if step not in self.steps:
             raise ValueError(f"step must be recorded, one of {self.steps.tolist()}, got {step}")
         i = int(np.searchsorted(self.steps, step))

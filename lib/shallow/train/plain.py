@@ -77,6 +77,7 @@ def train(
     Cost: O(B m d) per step; the very first call compiles, some seconds.  With ReLU and
     hinge the sums run in a fixed order without fused operations, so that every processor rounds them alike.
     """
+    checks.generators(rng=rng)
     x, y = _checked(x, y, network, activation, loss, reduction)
     checks.positive(step=step)
     checks.integers(1, steps=steps)

@@ -82,5 +82,6 @@ def for_each(count: int, **values: float | np.ndarray) -> np.ndarray:
 
 def check_generators(rngs: Sequence[np.random.Generator], count: int) -> None:
     """ValueError unless every one of `count` networks has a generator of its own."""
+    checks.generators(rngs=rngs)
     if len(rngs) != count or len({id(rng) for rng in rngs}) < count:
         raise ValueError(f"rngs must hold {count} generators of their own, one per network, got {len(rngs)}")

@@ -11,6 +11,9 @@ from shallow.train import ode
 PATH = ridge.RidgePath(GRAM, Y)
 MACHINE = machines.squared_hinge(GRAM, SIGNS, 1.0)
 PENALTIES = np.array([0.1, 1.0])
+PRECISE = dict(tolerance=1e-6, max_iter=300)
+QUADRATIC = dict(C=1.0, intercept="free", tolerance=1e-3, max_iter=1000)
+DESCENT = dict(C=1.0, rng=given.RNG, tolerance=1e-4)
 REDUCED = linear_machines.reduced(GRAM, 1e-9)
 
 CASES = [
@@ -33,50 +36,21 @@ CASES = [
     case(plain.ntk, "x=longer", networks=given.STACK, x=X, z=X[:2]),  # axis 1 of (R, n, n')
     case(layered.ntk, **LAYERS, x=X, z=X[:2], output="logit", trainable=[1]),
     *(case(of, **LAYERS, x=X, output="logit") for of in (layered.diagonal, layered.jacobian)),
-    case(machines.squared_hinge, "C=1e300 tolerance=1e300", kernel=GRAM, y=SIGNS, C=1.0, tolerance=1e-6, max_iter=300),
-    case(
-        machines.squared_hinge_path,
-        "tolerance=1e300",
-        kernel=GRAM,
-        y=SIGNS,
-        penalties=[0.1, 1.0],
-        tolerance=1e-6,
-        max_iter=300,
-    ),
-    case(
-        machines.hinge,
-        "C=1e300 tolerance=1e300 max_iter=0",
-        kernel=GRAM,
-        y=SIGNS,
-        C=1.0,
-        intercept="free",
-        tolerance=1e-3,
-        max_iter=1000,
-    ),
+    case(machines.squared_hinge, "C=1e300 tolerance=1e300", kernel=GRAM, y=SIGNS, C=1.0, **PRECISE),
+    case(machines.squared_hinge_path, "tolerance=1e300", kernel=GRAM, y=SIGNS, penalties=[0.1, 1.0], **PRECISE),
+    case(machines.hinge, "C=1e300 tolerance=1e300 max_iter=0", kernel=GRAM, y=SIGNS, **QUADRATIC),
     case(
         machines.epsilon_insensitive,
         "C=1e300 epsilon=1e300 tolerance=1e300 max_iter=0",
         kernel=GRAM,
         y=Y,
-        C=1.0,
         epsilon=0.1,
-        intercept="free",
-        tolerance=1e-3,
-        max_iter=1000,
+        **QUADRATIC,
     ),
     case(
         interior_point.absolute_error, "C=1e300 tolerance=1e300", kernel=GRAM, y=Y, C=1.0, tolerance=1e-4, max_iter=60
     ),
-    case(
-        linear_machines.squared_hinge,
-        "C=1e300 tolerance=1e300",
-        features=X,
-        y=SIGNS,
-        C=1.0,
-        rng=given.RNG,
-        tolerance=1e-4,
-        max_iter=1000,
-    ),
+    case(linear_machines.squared_hinge, "C=1e300 tolerance=1e300", features=X, y=SIGNS, **DESCENT, max_iter=1000),
     case(linear_machines.reduced, kernel=GRAM, tolerance=1e-9),
     case(REDUCED.coefficients, weights=VALUES[:8]),
     case(
@@ -84,10 +58,8 @@ CASES = [
         "C=1e300 tolerance=1e300",
         points=REDUCED,
         y=SIGNS,
-        C=1.0,
-        rng=given.RNG,
         passes=[2, 50],
-        tolerance=1e-4,
+        **DESCENT,
     ),
     case(machines.relative_gap, "objective=0,-1,1e300 dual=0,-1,1e300", objective=1.0, dual=0.9),
     case(ode.integrate, velocity=lambda a: [-a], start=[given.UNIT], times=np.array([0.0, 0.1]), tolerance=1e-6),

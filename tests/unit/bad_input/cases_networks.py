@@ -2,7 +2,7 @@
 
 import numpy as np
 from unit.bad_input import given
-from unit.bad_input.given import CLASSES, RNG, VALUES, X, Y
+from unit.bad_input.given import CLASSES, FIELDS, RNG, VALUES, X, Y
 from unit.bad_input.spoil import case
 
 from experiments.hidden_structure import hidden_index, shells
@@ -11,6 +11,9 @@ from shallow.data import cyclic, images, nlgp, single_index, teachers
 
 TANH = single_index.moments("tanh")
 MEAN = stats.student(Y)
+SIDES = MEAN.above, MEAN.below, MEAN.contains, MEAN.exceeds
+#: Faults that are none where an array may hold other things than numbers.
+OF_ANY_KIND = "x=nan,inf,words,dates,durations,structured,objects y=words,dates,durations,structured,objects"
 
 CASES = [
     case(cyclic.labels, "x=inf", x=given.LINE, periods=3),
@@ -27,25 +30,26 @@ CASES = [
     case(hidden_index.hermite, "z=scalar,stacked", z=given.LINE, count=4),
     case(hidden_index.hermite_coefficients, target=given.QUINTIC, deviation=0.5),
     case(hidden_index.sign_coefficients, "deviation=1e300", target=given.QUINTIC, deviation=0.5, count=4),
-    case(
-        images.subset,
-        f"x=nan,inf,words,{given.OF_ANY_KIND} y=words,{given.OF_ANY_KIND}",
-        x=given.IMAGES,
-        y=np.array([0, 0, 1, 1, 2, 2]),
-        count=3,
-        rng=RNG,
-    ),
+    case(images.subset, OF_ANY_KIND, x=given.IMAGES, y=np.arange(6) // 2, count=3, rng=RNG),
     case(images.enlarge, x=given.IMAGES, side=32),
     case(images.standardise, train=given.IMAGES),
-    case(nlgp.Process, "xi=1e300 gain=0,1e300", shape=10, xi=2.0, gain=1.0, normalisation="unit", tails="light"),
+    case(
+        nlgp.Process,
+        "shape=int32,uint64 xi=1e300 gain=0,1e300",
+        shape=10,
+        xi=2.0,
+        gain=1.0,
+        normalisation="unit",
+        tails="light",
+    ),
     *(case(law, "x=inf", x=given.LINE) for law in (given.RING.density, given.RING.cdf)),
     case(given.RING.latent, rng=RNG, count=3),
-    case(given.RING.observed, "z=inf", z=given.FIELDS),
+    case(given.RING.observed, "z=inf", z=FIELDS),
     case(given.RING.sample, rng=RNG, count=3),
     case(nlgp.minibatch, rng=RNG, first=given.RING, second=given.SHORT, per_class=3),
-    case(nlgp.ring_distance, n=7),
+    case(nlgp.ring_distance, "n=int32,uint64", n=7),
     *(case(of, "row=stacked", row=given.RING.covariance) for of in (nlgp.eigenvalues, nlgp.circulant)),
-    case(nlgp.crossings, "x=inf", x=given.FIELDS),
+    case(nlgp.crossings, "x=inf", x=FIELDS),
     case(
         nlgp.arcsine_law,
         "covariance=scalar variance_u=inf,scalar variance_v=inf,scalar alpha=0,-1 beta=0,-1",
@@ -55,8 +59,8 @@ CASES = [
         alpha=1.0,
         beta=2.0,
     ),
-    case(shells.draw, "seed=*", seed=1, counts=np.array([3, 3, 0, 3])),
-    case(shells.empty_orthant, "seed=*", seed=1),
+    case(shells.draw, "seed=0,-1,words,int32,uint64", seed=1, counts=np.array([3, 3, 0, 3])),
+    case(shells.empty_orthant, "seed=0,-1,words,int32,uint64", seed=1),
     case(shells.all_but, "empty=0", empty=2, per_class=5, dimension=3),
     case(shells.sample, rng=RNG, counts=np.array([3, 3, 0, 3])),
     case(shells.split, rng=RNG, points=given.POINTS, share=0.8),
@@ -71,7 +75,15 @@ CASES = [
     case(given.TEACHER.__call__, "x=inf", x=X),
     case(single_index.random_teacher, rng=RNG, inputs=3, link="softplus", indices=2, combine="sum"),
     case(single_index.sample, "noise=0", teacher=given.TEACHER, n=4, noise=0.1, inputs=RNG, errors=RNG),
-    case(single_index.split, "seed=* noise=0", teacher=given.TEACHER, n=4, seed=1, noise=0.3, test=5),
+    case(
+        single_index.split,
+        "seed=0,-1,words,int32,uint64 noise=0",
+        teacher=given.TEACHER,
+        n=4,
+        seed=1,
+        noise=0.3,
+        test=5,
+    ),
     case(single_index.expectation, function=np.tanh),
     *(case(error, "noise=0", noise=0.1) for error in (TANH.null_loss, TANH.odd_floor, TANH.linear_floor)),
     case(single_index.moments, link="tanh"),
@@ -100,11 +112,9 @@ CASES = [
     case(mlp.stacked, networks=[given.STACK.network(0)]),
     case(mlp.default, rngs=[RNG], widths=(3, 4, 1)),
     case(mlp.uniform, "size=0 bound=0,1e300", rng=RNG, size=3, bound=0.5),
-    case(
-        committee.Committee, "readout=1e300", W=given.FIELDS[None], b=given.BIASES[None], activation="erf", readout=0.25
-    ),
+    case(committee.Committee, "readout=1e300", W=FIELDS[None], b=given.BIASES[None], activation="erf", readout=0.25),
     case(given.COMMITTEE.pruned, neurons=np.array([0, 2])),
-    case(given.COMMITTEE.forward, "x=inf", x=given.FIELDS),
+    case(given.COMMITTEE.forward, "x=inf", x=FIELDS),
     case(committee.start, "variance=0", rngs=[RNG], width=4, pixels=10, activation="erf", variance=0.1),
     case(deep.Residual, inputs=2, outputs=2, stride=1, batch_norm=True),
     *(case(net, rng=RNG, classes=2, in_channels=1, width=1) for net in (deep.vgg11, deep.resnet18)),
@@ -113,20 +123,17 @@ CASES = [
     case(stats.percentiles, "draws=inf,stacked", draws=Y),
     case(stats.Interval.from_draws, "estimate=nan,inf,0,-1,1e300 draws=inf", estimate=0.5, draws=Y),
     case(stats.Interval.of_correlation, "estimate=0,-1,1e300", estimate=0.5, draws=Y / 10, pairs=9),
-    case(stats.wilson, "successes=0", successes=3, trials=7),
+    case(stats.wilson, "successes=0,int32,uint64 trials=int32,uint64", successes=3, trials=7),
     case(stats.student, values=Y),
     case(stats.share, "flags=scalar,stacked", flags=CLASSES),
     case(stats.newcombe, "first=scalar,stacked,longer second=scalar,stacked,longer", first=CLASSES, second=CLASSES[:5]),
     case(stats.welch, "first=longer second=longer", first=Y, second=X[:, 0]),
     case(stats.geometric, ratios=VALUES),
-    case(stats.bootstrap, "name=*", values=Y, name="a", resamples=100),
-    case(stats.paired, "name=*", first=Y, second=X[:, 0], name="a"),
+    case(stats.bootstrap, "name=unknown", values=Y, name="a", resamples=100),
+    case(stats.paired, "name=unknown", first=Y, second=X[:, 0], name="a"),
     case(stats.spearman, a=Y, b=X[:, 0]),
     case(stats.rank_correlation, "a=inf b=inf", a=Y, b=X[:, 0]),
     case(stats.holm, "p_values=scalar,stacked", p_values=np.array([0.01, 0.2])),
-    *(
-        case(side, "value=nan,inf,0,-1,1e300", value=0.5)
-        for side in (MEAN.above, MEAN.below, MEAN.contains, MEAN.exceeds)
-    ),
+    *(case(side, "value=nan,inf,0,-1,1e300", value=0.5) for side in SIDES),
     case(MEAN.inside, "low=nan,inf,0,-1,1e300 high=nan,inf,0,-1,1e300", low=-5.0, high=5.0),
 ]

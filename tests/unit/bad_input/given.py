@@ -17,13 +17,9 @@ SIGNS = np.where(np.arange(8) % 2, 1.0, -1.0)
 CLASSES = np.arange(8) % 2
 GRAM = X @ X.T + np.eye(8)
 VALUES = np.sort(np.random.default_rng(2).pareto(2.0, 60)) + 0.1
-#: Faults that are none where an array may hold other things than numbers.
-OF_ANY_KIND = "dates,durations,structured,objects"
 UNIT = np.array([0.6, 0.8, 0.0])
 FIELDS = np.random.default_rng(3).standard_normal((4, 10))
 BIASES = np.array([0.5, -0.5, 1.0, -2.0])
-COVARIANCE = nlgp.circulant(nlgp.Process(10, 2.0, 1.0).covariance)
-OTHER = nlgp.circulant(nlgp.Process(10, 1.0, 1.0).covariance)
 
 QUINTIC = Polynomial([0.0, 1.0, 0.5, -1.0, 0.0, 0.2])
 LAW = MarchenkoPastur(90, 60)

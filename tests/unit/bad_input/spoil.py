@@ -1,7 +1,7 @@
 """Bad arguments: how one is spoilt, and what a function may make of it.
 
 A case is a function, arguments that are fine, and the faults that are none there.  Faults are made by the kind of the
-argument: arrays and sequences of numbers, numbers, whole numbers, names.  Generators, functions, booleans and
+argument: arrays and sequences of numbers, numbers, whole numbers, names, generators.  Functions, booleans and
 objects of the library are left alone: an object has refused its own bad arguments when it was made.
 """
 
@@ -25,9 +25,10 @@ NUMBERS = {"nan": np.nan, "inf": np.inf, "0": 0, "-1": -1, "1e300": 1e300, "word
 #: No huge ones: a huge whole number is no bad input but a long run, or more memory than there is.
 WHOLE_NUMBERS = {how: bad for how, bad in NUMBERS.items() if how != "1e300"} | {"1/2": 0.5}
 NAMES = {"unknown": "unknown", "None": None}
-ARRAYS = ("nan", "inf", "words", "complex", "whole", "empty", "scalar", "stacked", "longer")
+ARRAYS = ("nan", "inf", "words", "complex", "whole", "narrow", "unsigned", "empty", "scalar", "stacked", "longer")
 #: What is no array of numbers: refused by name wherever an array is an argument.
 NO_NUMBERS = ("masked", "dates", "durations", "structured", "objects")
+TYPES = ("whole", "narrow", "unsigned")
 ERRORS = (ValueError, TypeError, Diverged)
 
 
@@ -91,45 +92,43 @@ def made_of(value: Any) -> dict[str, Any]:
     if isinstance(value, bool | np.bool_):
         return {}
     if isinstance(value, int | np.integer):
-        return WHOLE_NUMBERS
+        return WHOLE_NUMBERS | {"int32": np.int32(value), "uint64": np.uint64(abs(value)), "float": float(value)}
+    if isinstance(value, list) and value and isinstance(value[0], np.random.Generator):
+        return {"legacy": [np.random.RandomState(seed) for seed in range(len(value))]}
+    if isinstance(value, np.random.Generator):
+        return {"legacy": np.random.RandomState(0)}
     if isinstance(value, float):
         return NUMBERS
     return NAMES if isinstance(value, str) else {}
 
 
+#: Fault -> what it makes of an array and of its entries as floats.
+OF_ARRAYS = {
+    "words": lambda plain, floats: np.full(plain.shape, "many"),
+    "complex": lambda plain, floats: floats + 1j,
+    "whole": lambda plain, floats: plain.astype(np.int64) if plain.dtype.kind != "f" else np.round(floats).astype(int),
+    "narrow": lambda plain, floats: np.clip(np.round(floats), -100, 100).astype(np.int8),
+    "unsigned": lambda plain, floats: np.clip(np.round(np.abs(floats)), 0, 200).astype(np.uint8),
+    "empty": lambda plain, floats: plain[:0],
+    "scalar": lambda plain, floats: plain.flat[0],
+    "stacked": lambda plain, floats: np.stack([plain] * 2),
+    "longer": lambda plain, floats: np.concatenate([plain, plain[:1]]),
+    "masked": lambda plain, floats: np.ma.masked_array(plain, np.arange(plain.size).reshape(plain.shape) == 0),
+    "dates": lambda plain, floats: np.round(floats).astype(np.int64).astype("datetime64[D]"),
+    "durations": lambda plain, floats: np.round(floats).astype(np.int64).astype("timedelta64[s]"),
+    "structured": lambda plain, floats: floats.astype([("value", float)]),
+    "objects": lambda plain, floats: floats.astype(object),
+    "booleans": lambda plain, floats: floats > 0,
+}
+
+
 def spoil(array: Any, how: str, where: int = 0) -> Any:
-    """A copy of an array with one fault."""
-    plain = np.asarray(array)
-    broken = np.array(plain, dtype=float)
-    match how:
-        case "nan" | "inf":
-            broken.flat[where % broken.size] = np.nan if how == "nan" else np.inf
-            return broken
-        case "words":
-            return np.full(broken.shape, "many")
-        case "complex":
-            return broken + 1j
-        case "whole":  # of another type, and not a fault
-            return np.round(broken).astype(int) if plain.dtype.kind == "f" else plain.astype(np.int64)
-        case "empty":
-            return plain[:0]
-        case "scalar":
-            return plain.flat[0]
-        case "stacked":
-            return np.stack([plain] * 2)
-        case "longer":
-            return np.concatenate([plain, plain[:1]])
-        case "masked":
-            return np.ma.masked_array(plain, mask=np.arange(plain.size).reshape(plain.shape) == 0)
-        case "dates" | "durations":
-            return np.round(broken).astype(np.int64).astype("datetime64[D]" if how == "dates" else "timedelta64[s]")
-        case "structured":
-            return broken.astype([("value", float)])
-        case "objects":
-            return broken.astype(object)
-        case "booleans":
-            return broken > 0
-    raise ValueError(f"how must be one of {', '.join(ARRAYS)}, got {how!r}")
+    """A copy with one fault; those in `TYPES` are of another type of integers, and no faults."""
+    plain, floats = np.asarray(array), np.array(array, dtype=float)
+    if how not in ("nan", "inf"):
+        return OF_ARRAYS[how](plain, floats)
+    floats.flat[where % floats.size] = float(how)
+    return floats
 
 
 def numbers(found: Any) -> list[np.ndarray]:
@@ -150,7 +149,6 @@ def numbers(found: Any) -> list[np.ndarray]:
 
 
 def no_numbers(found: Any) -> int:
-    """How many entries of a result are NaN or infinite."""
     return sum(int((~np.isfinite(array)).sum()) for array in numbers(found) if array.dtype.kind in "fc")
 
 
@@ -159,7 +157,7 @@ def complaint(case: Case, name: str, how: str, bad: Any, plain: Any) -> str | No
 
     It is refused by an error that names the argument, and NaN or infinity where it holds them; words, None, complex
     numbers and wrong shapes also by one that does not.  NaN, infinity and numbers out of range show in a result that is
-    no number, whole numbers have the result that they have as floats, and for a wrong shape see :func:`belongs`.
+    no number, arrays of integers have the result that they have as floats, and for a wrong shape see :func:`belongs`.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -185,7 +183,9 @@ def complaint(case: Case, name: str, how: str, bad: Any, plain: Any) -> str | No
             return None if no_numbers(found) > no_numbers(plain) else f"{numbers(found)}"
         if how == "complex":
             return None if any(array.dtype.kind == "c" for array in numbers(found)) else f"complex: {numbers(found)}"
-        if how == "whole":
+        if how == "float":
+            return None if alike(found, plain) else f"other than for an integer: {numbers(found)}"
+        if how in TYPES:
             as_floats = np.asarray(bad, dtype=np.asarray(case.arguments[name]).dtype)
             return None if alike(found, case(**{name: as_floats})) else f"other than as floats: {numbers(found)}"
         if how in ARRAYS:

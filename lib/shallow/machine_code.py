@@ -1,0 +1,77 @@
+"""Where numba keeps machine code: a folder of its own for every state of the sources.
+
+By itself numba looks at the file of a compiled function alone: of a change in another file, whose function it calls,
+it sees nothing; and where a process dies between the writing of an index and of the code, an index of the present
+source leads to the code of a former one.  In a folder that is named by the sources there is no former code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+LIBRARY = Path(__file__).parent
+KEPT = LIBRARY / "__pycache__"
+DAY = 86_400.0  # seconds after which the folder of other sources goes that no process has used
+COMPILING = re.compile(rb"numba|compiled|inlined")  # in a file with compiled functions, or what they are made with
+
+
+def keep() -> None:
+    """Have numba keep what it compiles in this process, and in those that it starts, in the folder of these sources.
+
+    It does so by the environment variable NUMBA_CACHE_DIR, and leaves one alone that somebody else has set.  Damaged
+    files are removed, since numba ends with an error of pickle's at each.  Cost: 5 ms.
+    """
+    if Path(os.environ.get("NUMBA_CACHE_DIR", KEPT / "none")).parent != KEPT:
+        return
+    folder = KEPT / f"numba-{_digest(LIBRARY, LIBRARY.parents[1] / 'experiments')}"
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    with suppress(OSError):  # numba finds another place where this one cannot be written
+        folder.mkdir(parents=True, exist_ok=True)
+        _remove_damaged(folder)
+        for other in KEPT.glob("numba-*"):
+            if time.time() - max(other.stat().st_mtime, _checked(other)) > DAY:
+                shutil.rmtree(other, ignore_errors=True)
+    if numba := sys.modules.get("numba"):
+        numba.config.reload_config()
+
+
+def _digest(*folders: Path) -> str:
+    """Of all files that have to do with compiled functions."""
+    files = sorted(file for folder in folders for file in folder.rglob("*.py"))
+    contents = [content for file in files if COMPILING.search(content := file.read_bytes())]
+    return hashlib.sha256(b"\0".join(contents)).hexdigest()[:12]
+
+
+def _checked(folder: Path) -> float:
+    """When a process has last looked for damaged files, which every one does that starts."""
+    return (folder / "checked").stat().st_mtime if (folder / "checked").exists() else 0.0
+
+
+def _remove_damaged(folder: Path) -> None:
+    """Remove incomplete files; only those are read that have been written since the last time."""
+    began, last = time.time(), _checked(folder)
+    for file in folder.glob("*/*.nb[ic]"):
+        if file.stat().st_mtime >= last and not _is_whole(file):
+            file.unlink(missing_ok=True)
+    (folder / "checked").touch()
+    os.utime(folder / "checked", (began, began))
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether an index holds its two pickles, or a file of code its one, and no more; they are not run."""
+    from pickletools import genops
+
+    with file.open("rb") as stream:
+        try:
+            for _ in range(2 if file.suffix == ".nbi" else 1):
+                any(operation is None for operation in genops(stream))
+        except Exception:  # on bytes that are no pickle it raises what it likes
+            return False
+        return not stream.read(1)

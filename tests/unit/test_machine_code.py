@@ -1,0 +1,98 @@
+"""Compiled functions run by the present sources, whatever has happened to what was kept of former ones."""
+
+import ast
+import inspect
+import os
+import pkgutil
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from numba.core.dispatcher import Dispatcher
+
+import experiments
+import shallow
+from shallow import machine_code
+
+CALLEE = "import numba\n\n\n@numba.njit(cache=True)\ndef one():\n    return {value}\n"
+CALLER = "import numba\nfrom experiments.callee import one\n\n@numba.njit(cache=True)\ndef twice(): return 2 * one()\n"
+
+
+@pytest.fixture
+def copy(tmp_path) -> Path:
+    """A library that compiles nothing, and experiments in two files that do."""
+    (tmp_path / "lib" / "shallow").mkdir(parents=True)
+    (tmp_path / "experiments").mkdir()
+    shutil.copy(machine_code.__file__, tmp_path / "lib" / "shallow")
+    shutil.copy(shallow.__file__, tmp_path / "lib" / "shallow")
+    (tmp_path / "experiments" / "caller.py").write_text(CALLER)
+    return tmp_path
+
+
+def twice(copy: Path, value: int) -> str:
+    """What a new process says of the compiled function, after an edit of the one that it calls."""
+    (copy / "experiments" / "callee.py").write_text(CALLEE.format(value=value))
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    code = "import shallow, os; from experiments.caller import twice; print(twice(), os.environ['NUMBA_CACHE_DIR'])"
+    environment["PYTHONPATH"] = f"{copy / 'lib'}:{copy}"
+    run = subprocess.run([sys.executable, "-c", code], cwd=copy, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    said, folder = run.stdout.split()
+    assert Path(folder).parent == copy / "lib" / "shallow" / "__pycache__"
+    return said
+
+
+def kept(copy: Path, ending: str) -> list[Path]:
+    return sorted(copy.rglob(f"*.{ending}"))
+
+
+def test_an_edit_of_another_file_is_noticed(copy):
+    assert twice(copy, 1) == "2"
+    assert twice(copy, 3) == "6" and len(kept(copy, "nbc")) == 4
+    assert twice(copy, 1) == "2" and len(kept(copy, "nbc")) == 4  # that of the first time
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_damaged_files_are_compiled_again(copy, ending, share):
+    assert twice(copy, 1) == "2"
+    for file in kept(copy, ending):
+        file.write_bytes(file.read_bytes()[: int(share * file.stat().st_size)])
+    assert twice(copy, 1) == "2"
+
+
+def test_folders_that_nobody_uses_go(copy):
+    twice(copy, 1)
+    (old,) = (copy / "lib" / "shallow" / "__pycache__").glob("numba-*")
+    for long_ago in (0.5, 1.5):
+        for file in (old / "checked", old):
+            os.utime(file, (file.stat().st_mtime - long_ago * machine_code.DAY,) * 2)
+        twice(copy, 2)
+        assert old.exists() == (long_ago < 1)
+
+
+def test_all_files_with_compiled_functions_count():
+    """And those from which such a function takes another, or a constant."""
+    found = set()
+    for package in (shallow, experiments):
+        for name in (module.name for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")):
+            if not name.startswith(("shallow.book", "shallow.__main__")):
+                module = import_module(name)
+                functions = [one.py_func for one in vars(module).values() if isinstance(one, Dispatcher)]
+                used = {part for one in functions if one.__module__ == name for part in one.__code__.co_names}
+                found |= {module.__file__, *imported(module, used)} if used else set()
+    assert len(found) > 12
+    assert [file for file in found if not machine_code.COMPILING.search(Path(file).read_bytes())] == []
+
+
+def imported(module, names: set[str]) -> list[str]:
+    """The files of this project from which a module imports any of the names."""
+    statements = [one for one in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(one, ast.ImportFrom)]
+    own = [one for one in statements if (one.module or "").partition(".")[0] in ("shallow", "experiments")]
+    origins = {(alias.asname or alias.name): (one.module, alias.name) for one in own for alias in one.names}
+    there = [origins[name] for name in names & origins.keys()]
+    found = [sys.modules.get(f"{origin}.{name}", sys.modules[origin]) for origin, name in there]
+    return [one.__file__ for one in found]
