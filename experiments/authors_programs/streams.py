@@ -7,10 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 
 
-class Recorded:
+class Recorded(np.random.Generator):
     """Orders of the points, epoch by epoch, and numbers that were drawn in between."""
 
     def __init__(self, orders: Iterable[np.ndarray], drawn: np.ndarray = ()) -> None:
+        super().__init__(np.random.PCG64(0))
         self._orders, self._drawn = iter(orders), np.asarray(drawn)
 
     def permutation(self, n: int) -> np.ndarray:
@@ -24,10 +25,11 @@ class Recorded:
         return taken
 
 
-class Seed:
+class Seed(np.random.Generator):
     """The seed of a solver that draws its own random numbers."""
 
     def __init__(self, seed: int) -> None:
+        super().__init__(np.random.PCG64(0))
         self._seed = seed
 
     def integers(self, high: int) -> int:

@@ -196,12 +196,13 @@ RECORDS: dict[str, Recipe] = {
         outcome,
         {"n": [100, 300, 1000, 3000, 10_000, 100_000], "whiten": [False, True], "seed": range(100)},
         about="The two sums of trained networks, up to a hundred thousand points",
+        agreement=Agreement(rounding=("train", "fresh", "sums")),
     ),
     "two_fits_excess": Recipe(
         excess_of_run,
         {"n": [300, 1000, 3000, 10_000, 30_000], "d": [2, 3, 5, 8], "seed": range(100)},
         about="Excess risk of trained networks, by sample size and dimension",
-        agreement=Agreement(absolute=1e-13),  # the distance is a rounding error, of 1e-15
+        agreement=Agreement(rounding=("distance",)),
     ),
     "two_fits_cones": Recipe(
         cones,

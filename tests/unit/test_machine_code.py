@@ -38,6 +38,7 @@ def twice(copy: Path, value: int) -> str:
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     code = "import shallow, os; from experiments.caller import twice; print(twice(), os.environ['NUMBA_CACHE_DIR'])"
     environment["PYTHONPATH"] = f"{copy / 'lib'}:{copy}"
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # or Python itself misses an edit of the same second and size
     run = subprocess.run([sys.executable, "-c", code], cwd=copy, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     said, folder = run.stdout.split()

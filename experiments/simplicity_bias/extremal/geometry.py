@@ -11,7 +11,7 @@ import xarray as xr
 from experiments.simplicity_bias.extremal import cells as extremal
 from experiments.simplicity_bias.extremal import infinite_sample
 from shallow import alignment, nets
-from shallow.book.recipes import Recipe
+from shallow.book.recipes import Agreement, Recipe
 from shallow.data import teachers
 from shallow.nets import TwoLayer
 from shallow.stats import stream
@@ -150,7 +150,10 @@ def unit_solutions(law: str | float, angle: float, points: int = 4000) -> int:
 
 RECORDS: dict[str, Recipe] = {
     "one_matrix": Recipe(
-        compare_steps, {"d": [3, 5], "seed": [0, 1, 2]}, about="Steps of neurons with one pattern, by one matrix"
+        compare_steps,
+        {"d": [3, 5], "seed": [0, 1, 2]},
+        about="Steps of neurons with one pattern, by one matrix",
+        agreement=Agreement(rounding=("worst",)),
     ),
     "teacher_directions_plane": Recipe(
         planar_solutions, {"k": list(UNITS), "seed": range(50)}, about="Solutions of condition (6) in the plane, all"

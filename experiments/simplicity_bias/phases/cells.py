@@ -17,7 +17,7 @@ import xarray as xr
 from experiments.simplicity_bias import early_alignment, two_fits
 from experiments.simplicity_bias.phases import decoupling
 from shallow import alignment
-from shallow.book.recipes import Recipe, releases_gil
+from shallow.book.recipes import Agreement, Recipe, releases_gil
 from shallow.nets import TwoLayer
 from shallow.stats import stream
 from shallow.train import flow
@@ -262,7 +262,11 @@ LAWS, DRAWS, MORE = {"whiten": [False, True]}, {"seed": range(20)}, {"seed": ran
 SCALES = {"scale": [1e-1, 1e-2, 1e-3, 1e-4, 1e-5]}
 RECORDS: dict[str, Recipe] = {
     "phases_growth": Recipe(
-        growth, SCALES | LAWS | MORE, {"n": 1000}, "Slow and fast growth in the setting of Theorem 2, by scale"
+        growth,
+        SCALES | LAWS | MORE,
+        {"n": 1000},
+        "Slow and fast growth in the setting of Theorem 2, by scale",
+        agreement=Agreement(rounding=("pairs", "aggregate")),
     ),
     "phases_early": Recipe(
         early_alignment.under_margin,
@@ -271,7 +275,10 @@ RECORDS: dict[str, Recipe] = {
     ),
     "phases_early_fine": Recipe(graded, SCALES | LAWS | DRAWS, about="The same with steps that resolve the turn"),
     "phases_convergence": Recipe(
-        convergence, {"n": [1000, 10_000]} | LAWS | MORE, about="The last phase: decay of the loss, length of the path"
+        convergence,
+        {"n": [1000, 10_000]} | LAWS | MORE,
+        about="The last phase: decay of the loss, length of the path",
+        agreement=Agreement(rounding=("path", "away")),
     ),
     "phases_domination": Recipe(
         gradient_domination,

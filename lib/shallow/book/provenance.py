@@ -179,4 +179,7 @@ def rule(recipe: Recipe) -> str:
         for word, values in {"shortened": recipe.shortened, "elsewhere only": recipe.steady}.items()
         if values
     ]
+    if agreement.rounding:
+        where = f" where `{agreement.eigenvalues}` vanish" if agreement.eigenvalues else ""
+        said.append(f"elsewhere not: `{', '.join(agreement.rounding)}`{where}")
     return "; ".join([f"to {agreement.relative:g}{more}", f"elsewhere {there}", *said])

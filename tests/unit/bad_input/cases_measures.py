@@ -33,7 +33,7 @@ CASES = [
     case(tail_laws.vuong(*LAWS[:2], VALUES).favours, level=0.05),
     *(case(of, values=VALUES) for of in (esd.ascending, esd.stable_rank, tails.hill, tails.hill_path, tails.scan)),
     case(tails.power_law, values=VALUES, least=3),
-    case(tails.goodness, "name=unknown", values=VALUES, name="a", least=3, resamples=5),
+    case(tails.goodness, "name=*", values=VALUES, name="a", least=3, resamples=5),
     *(case(of, x=X, y=Y, w=X[:2]) for of in (alignment.vector, alignment.function)),
     case(alignment.population, teacher=given.LINEAR, w=X[:2]),
     case(alignment.population_linear, covariance=np.eye(3), beta=UNIT),
