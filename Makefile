@@ -63,6 +63,8 @@ $(VENV)/.torch: requirements.lock
 $(EXTRAS:%=$(VENV)/.%): $(VENV)/.%: $(VENV)/.torch pyproject.toml
 	@echo "Installing what pyproject.toml asks for under '$*' into $(VENV)"
 	@$(UV) --constraint requirements.lock --editable ".[$*]"
+	@mkdir -p $(VENV)/etc/ipython  # or every kernel would warn that what it says to this machine is not encrypted
+	@echo 'c.IPKernelApp.log_level = "ERROR"' > $(VENV)/etc/ipython/ipython_kernel_config.py
 	@touch $@
 
 $(VENDOR): package.json tools/vendor.py | $(VENV)/.torch

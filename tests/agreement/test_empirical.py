@@ -31,9 +31,11 @@ def test_blocks_are_those_of_the_jacobian(width, inputs):
     assert difference(weighted, 0.5 * left["v"] @ right["v"].T + 2 * left["W"] @ right["W"].T) < 1e-12
 
 
-def test_convention_at_a_kink_is_that_of_relu():
-    network = nets.TwoLayer([1.0, -1.0, 0.0], [-0.25, 0.25, 0.0], [1.0, 2.0, 3.0])
-    x = np.array([-0.5, 0.25, 0.5])  # the second point lies on both kinks, the third neuron is always at its own
+@pytest.mark.parametrize("inputs", [1, 2])
+def test_convention_at_a_kink_is_that_of_relu(inputs):
+    network = nets.TwoLayer(np.outer([1.0, -1.0, 0.0], np.eye(inputs)[0]), [-0.25, 0.25, 0.0], [1.0, 2.0, 3.0])
+    # The second point lies on both kinks, the third neuron is always at its own.
+    x = np.outer([-0.5, 0.25, 0.5], np.ones(inputs))
     expected = sum(J @ J.T for J in oracle.jacobian(network, x).values())
     assert difference(empirical.ntk(network, x), expected) < 1e-15
     assert not empirical.ntk(network, x)[1].any()

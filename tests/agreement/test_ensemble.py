@@ -18,6 +18,7 @@ LOSSES = {
     "bce-probability": lambda f, y: torch.nn.functional.binary_cross_entropy(torch.sigmoid(f), y),
 }
 OPTIMISERS = {"adam": torch.optim.Adam, "adadelta": torch.optim.Adadelta}
+flat = torch.nn.utils.parameters_to_vector
 
 
 def problem(n: int, *names: str, inputs: int = 5) -> tuple[np.ndarray, np.ndarray]:
@@ -26,24 +27,16 @@ def problem(n: int, *names: str, inputs: int = 5) -> tuple[np.ndarray, np.ndarra
     return x, (x[:, 0] * x[:, -1] > 0).astype(float)
 
 
-def start(replicas: int, widths=WIDTHS, scale: float = 1.0) -> Stack:
-    networks = mlp.default([stream("start", r) for r in range(replicas)], widths, dtype=np.float64)
+VALIDATION = problem(30, "validation")
+
+
+def start(replicas: int, scale: float = 1.0) -> Stack:
+    networks = mlp.default([stream("start", r) for r in range(replicas)], WIDTHS, dtype=np.float64)
     return Stack(scale * networks.parameters, networks.widths)
 
 
 def shuffles(replicas: int) -> list[np.random.Generator]:
     return [stream("shuffle", r) for r in range(replicas)]
-
-
-def flat(model: torch.nn.Module) -> np.ndarray:
-    return torch.cat([p.detach().flatten() for p in model.parameters()]).numpy()
-
-
-def freeze(layers, frozen: str) -> None:
-    """`frozen` is the name of one layer, or nothing."""
-    for layer in layers:
-        layer.requires_grad_(True)
-    {"first": layers[0], "output": layers[-1], "nothing": torch.nn.Identity()}[frozen].requires_grad_(False)
 
 
 def one_by_one(network, x, y, rng, *, loss, validation, patience, min_delta, mode, validation_batch=None, **given):
@@ -54,14 +47,12 @@ def one_by_one(network, x, y, rng, *, loss, validation, patience, min_delta, mod
     model = torch.nn.Sequential(*[m for layer in layers for m in (layer, torch.nn.ReLU())][:-1])
     descent = OPTIMISERS[given["optimiser"]](model.parameters(), lr=given["rate"], weight_decay=given["decay"])
     x, y, held_out = torch.tensor(x), torch.tensor(y), [torch.tensor(part) for part in validation]
-    history, best, best_epoch, best_loss = [], flat(model), 0, None
+    history, best, best_epoch, best_loss = [], flat(model.parameters()).detach(), 0, None
     loader = None if validation_batch is None else rng.spawn(1)[0]
     warmup = 0 if mode == "regular" else given["warmup"]
     for epoch in range(1, warmup + given["epochs"] + 1):
-        if epoch <= warmup:
-            freeze(layers, "output" if mode == "first-last" else "nothing")
-        else:
-            freeze(layers, "nothing" if mode == "regular" else "first")
+        layers[0].requires_grad_(epoch <= warmup or mode == "regular")
+        layers[-1].requires_grad_(epoch > warmup or mode != "first-last")
         if epoch == warmup + 1 and mode == "reinit":
             bound = layers[-1].in_features ** -0.5
             for parameter in layers[-1].parameters():
@@ -78,10 +69,10 @@ def one_by_one(network, x, y, rng, *, loss, validation, patience, min_delta, mod
             history.append(float(np.mean(means)))
         if epoch > warmup:
             if best_loss is None or best_loss - history[-1] >= min_delta:
-                best, best_epoch, best_loss = flat(model), epoch, history[-1]
+                best, best_epoch, best_loss = flat(model.parameters()).detach(), epoch, history[-1]
             elif patience is not None and epoch - best_epoch >= patience:
                 break
-    return flat(model), best, epoch, best_epoch, history
+    return flat(model.parameters()).detach(), best, epoch, best_epoch, history
 
 
 def assert_same(networks: Stack, x, y, tolerance: float = 1e-9, rates=0.01, decays=0.0, **options) -> ensemble.Fit:
@@ -90,8 +81,7 @@ def assert_same(networks: Stack, x, y, tolerance: float = 1e-9, rates=0.01, deca
     fit = ensemble.train(networks, x, y, rngs=shuffles(len(networks)), rate=rates, decay=decays, **options)
     for r, rng in enumerate(shuffles(len(networks))):
         single = {"rate": np.broadcast_to(rates, len(networks))[r], "decay": np.broadcast_to(decays, len(networks))[r]}
-        data = (x, y) if x.ndim == 2 else (x[r], y[r])
-        last, best, epochs, best_epoch, history = one_by_one(networks.network(r), *data, rng, **single, **options)
+        last, best, epochs, best_epoch, history = one_by_one(networks.network(r), x, y, rng, **single, **options)
         assert (fit.epochs[r], fit.best_epoch[r]) == (epochs, best_epoch)
         np.testing.assert_allclose(fit.last.parameters[r], last, rtol=0, atol=tolerance)
         np.testing.assert_allclose(fit.best.parameters[r], best, rtol=0, atol=tolerance)
@@ -107,7 +97,7 @@ def test_each_optimiser_and_loss_equals_pytorch(optimiser, loss):
     """Several rates and weight decays at once, and a last batch of 6 points."""
     rates = {"adam": [1e-3, 0.01, 0.1], "adadelta": [0.1, 1.0, 3.0]}[optimiser]
     networks = start(3)
-    options = {"loss": loss, "optimiser": optimiser, "epochs": 6, "validation": problem(30, "validation")}
+    options = {"loss": loss, "optimiser": optimiser, "epochs": 6, "validation": VALIDATION}
     fit = assert_same(networks, *problem(70), rates=rates, decays=[0.0, 1e-3, 0.1], **options)
     assert (np.abs(fit.last.parameters - networks.parameters).max(axis=1) > 5e-3).all()
     assert np.abs(fit.last.parameters[0] - fit.last.parameters[1]).max() > 0.01
@@ -118,12 +108,9 @@ def test_each_optimiser_and_loss_equals_pytorch(optimiser, loss):
 def test_each_schedule_equals_pytorch(mode, optimiser):
     """A layer that is released begins its own count of steps; a frozen one feels no weight decay."""
     networks, records = start(2), (0, 2, 5)
-    options = {"loss": "absolute", "optimiser": optimiser, "mode": mode, "validation": problem(30, "validation")}
+    options = {"loss": "absolute", "optimiser": optimiser, "mode": mode, "validation": VALIDATION, "records": records}
     fit = assert_same(networks, *problem(70), rates=0.02, decays=0.01, epochs=3, **options)
-    options |= {"rate": 0.02, "decay": 0.01, "epochs": 3, "batch": 16, "warmup": 2, "records": records}
-    again = ensemble.train(networks, *problem(70), rngs=shuffles(2), **options)
-    np.testing.assert_array_equal(again.last.parameters, fit.last.parameters)
-    began, frozen, ended = (again.snapshot(epoch) for epoch in records)
+    began, frozen, ended = (fit.snapshot(epoch) for epoch in records)
     np.testing.assert_array_equal(began.parameters, networks.parameters)
     np.testing.assert_array_equal(frozen.weights[0], ended.weights[0])
     np.testing.assert_array_equal(frozen.biases[0], ended.biases[0])
@@ -136,7 +123,7 @@ def test_each_schedule_equals_pytorch(mode, optimiser):
 def test_a_freeze_without_warm_up_never_moves_the_first_layer():
     networks = start(1)
     options = {"loss": "absolute", "optimiser": "adadelta", "mode": "stop-first", "warmup": 0, "epochs": 3}
-    fit = assert_same(networks, *problem(70), rates=1.0, validation=problem(30, "validation"), **options)
+    fit = assert_same(networks, *problem(70), rates=1.0, validation=VALIDATION, **options)
     np.testing.assert_array_equal(fit.last.weights[0], networks.weights[0])
     assert (fit.last.weights[1] != networks.weights[1]).any()
 
@@ -146,24 +133,42 @@ def test_early_stopping_at_the_same_epochs_as_pytorch(min_delta):
     """Each network has its own patience; a stopped one keeps its last weights, and the best are known too."""
     rates = [0.3, 0.1, 0.05, 0.02, 0.01]
     options = {"loss": "bce-logit", "optimiser": "adam", "epochs": 25, "patience": 3, "min_delta": min_delta}
-    validation = problem(30, "validation")
-    fit = assert_same(start(5), *problem(70), rates=rates, validation=validation, tolerance=1e-7, **options)
+    fit = assert_same(start(5), *problem(70), rates=rates, validation=VALIDATION, tolerance=1e-7, **options)
     assert len(set(fit.epochs)) >= 2
     assert fit.epochs.min() < 20
     stopped = fit.epochs < 25
     np.testing.assert_array_equal((fit.epochs - fit.best_epoch)[stopped], 3)
-    found = fit.best.forward(validation[0])
-    of_best = (np.logaddexp(0, found) - validation[1] * found).mean(axis=1)
+    found = fit.best.forward(VALIDATION[0])
+    of_best = (np.logaddexp(0, found) - VALIDATION[1] * found).mean(axis=1)
     np.testing.assert_allclose(of_best, fit.validation[np.arange(5), fit.best_epoch - 1], rtol=1e-12)
+
+
+def test_a_fall_of_exactly_min_delta_is_an_improvement():
+    options = {"loss": "bce-logit", "optimiser": "adam", "epochs": 2, "rate": 0.01, "validation": problem(70)}
+    first, second = ensemble.train(start(1), *problem(70), rngs=shuffles(1), **options).validation[0]
+    for min_delta, best in ((first - second, 2), (np.nextafter(first - second, 1), 1)):
+        fit = ensemble.train(start(1), *problem(70), rngs=shuffles(1), min_delta=min_delta, **options)
+        assert first > second and fit.best_epoch[0] == best
+    options["rate"] = [2.5e-5, 3.2e-5]  # by default 1e-4
+    fit = ensemble.train(start(1)[[0, 0]], *problem(70), rngs=shuffles(2), **options)
+    below, above = fit.validation[:, 0] - fit.validation[:, 1]
+    assert 8e-5 < below < 1e-4 < above < 1.2e-4 and fit.best_epoch.tolist() == [1, 2]
+
+
+def test_an_output_that_is_its_label_has_no_slope():
+    """Of the absolute error: a network of zeros with labels 0 stays, with labels 1 its output bias moves."""
+    networks, (x, _) = start(1, scale=0.0), problem(70)
+    options = {"loss": "absolute", "optimiser": "adam", "epochs": 1, "rate": 0.01}
+    still, moved = (ensemble.train(networks, x, y, rngs=shuffles(1), **options) for y in (np.zeros(70), np.ones(70)))
+    assert not still.last.parameters.any() and moved.last.biases[-1] > 0
 
 
 @pytest.mark.parametrize("size", [4, 15, 16, 30, 31])
 def test_validation_by_batches_in_a_new_order_equals_pytorch(size):
     """Points of a smaller last batch count more, unless there is none; training does not change."""
     options = {"loss": "bce-logit", "optimiser": "adam", "epochs": 12, "patience": 2, "rates": [0.3, 0.05]}
-    data, validation = problem(70), problem(30, "validation")
-    fit = assert_same(start(2), *data, validation=validation, tolerance=1e-8, validation_batch=size, **options)
-    plain = assert_same(start(2), *data, validation=validation, tolerance=1e-8, **options)
+    options |= {"validation": VALIDATION, "tolerance": 1e-8}
+    fit, plain = (assert_same(start(2), *problem(70), validation_batch=batch, **options) for batch in (size, None))
     both = min(fit.epochs.min(), plain.epochs.min())
     np.testing.assert_array_equal(fit.training[:, :both], plain.training[:, :both])
     equal = np.isclose(fit.validation[:, :both], plain.validation[:, :both], rtol=1e-12)
@@ -190,17 +195,16 @@ def test_any_shape_and_any_batch_equals_pytorch(n, widths, decay, seed, data):
     assert_same(networks, x, y, tolerance=1e-8, rates=rate, decays=decay, **options)
 
 
-@pytest.mark.parametrize("loss", ["bce-logit", "bce-probability"])
-def test_saturated_probabilities_are_those_of_pytorch(loss):
+def test_saturated_probabilities_are_those_of_pytorch():
     """A wrong point of saturated probability has a gradient in the logit and none in the probability."""
     networks, (x, y) = start(1, scale=8.0), problem(70)
     assert np.abs(networks.forward(x)).max() > 37  # 1 / (1 + exp(-37)) is 1 in float64
-    options = {"loss": loss, "optimiser": "adam", "epochs": 2, "validation": (x, y)}
-    fit = assert_same(networks, x, y, tolerance=1e-8, **options)
-    other = {"bce-logit": "bce-probability", "bce-probability": "bce-logit"}[loss]
-    twin = ensemble.train(networks, x, y, rngs=shuffles(1), rate=0.01, batch=16, **(options | {"loss": other}))
-    assert np.abs(fit.last.parameters - twin.last.parameters).max() > 1e-4
-    assert np.abs(fit.validation - twin.validation).min() > 0.1
+    options = {"optimiser": "adam", "epochs": 2, "validation": (x, y), "tolerance": 1e-8}
+    logit, probability = (
+        assert_same(networks, x, y, loss=loss, **options) for loss in ("bce-logit", "bce-probability")
+    )
+    assert np.abs(logit.last.parameters - probability.last.parameters).max() > 1e-4
+    assert np.abs(logit.validation - probability.validation).min() > 0.1
 
 
 def test_each_network_may_have_its_own_data():
@@ -241,24 +245,20 @@ def test_single_precision_stays_close_to_double():
 
 def test_a_network_that_diverges_is_reported_and_disturbs_no_other():
     networks = Stack(start(3).parameters.astype(np.float32), WIDTHS)
-    options = {"loss": "bce-logit", "optimiser": "adam", "epochs": 4, "validation": problem(30, "validation")}
-    rates, first_two = [0.01, 1e30, 0.02], {"rngs": shuffles(3), "records": (0, 4)}
-    fit = ensemble.train(networks, *problem(70), rate=rates, **first_two, **options)
-    np.testing.assert_array_equal(fit.diverged, [False, True, False])
-    assert fit.epochs[1] == 1
-    assert len(fit.values[1]) == 1  # of the start
+    options = {"loss": "bce-logit", "optimiser": "adam", "epochs": 4, "validation": VALIDATION, "records": (0, 4)}
+    fit = ensemble.train(networks, *problem(70), rate=[0.01, 1e30, 0.02], rngs=shuffles(3), **options)
+    assert fit.diverged.tolist() == [False, True, False]
+    assert fit.epochs[1] == 1 and len(fit.values[1]) == 1  # of the start
     assert np.isfinite(fit.best.parameters).all()
-    others = ensemble.train(
-        networks[[0, 2]], *problem(70), rate=[0.01, 0.02], rngs=[shuffles(3)[r] for r in (0, 2)], **options
-    )
+    rngs = shuffles(3)[::2]
+    others = ensemble.train(networks[[0, 2]], *problem(70), rate=[0.01, 0.02], rngs=rngs, **options)
     np.testing.assert_array_equal(fit.last.parameters[[0, 2]], others.last.parameters)
 
 
 def test_a_stopped_network_is_in_later_snapshots_as_it_stopped():
     options = {"loss": "bce-logit", "optimiser": "adam", "epochs": 8, "patience": 1, "min_delta": 10.0}
-    fit = ensemble.train(
-        start(1), *problem(70), rngs=shuffles(1), rate=0.1, validation=problem(30), records=(1, 8), **options
-    )
+    options |= {"rate": 0.1, "validation": VALIDATION, "records": (1, 8)}
+    fit = ensemble.train(start(1), *problem(70), rngs=shuffles(1), **options)
     assert fit.epochs[0] == 2
     np.testing.assert_array_equal(fit.snapshot(8).parameters, fit.last.parameters)
     with pytest.raises(ValueError, match=r"epoch must be recorded, one of \[1, 8\], got 2"):

@@ -43,6 +43,13 @@ def test_fifty_steps_equal_autograd_in_double_precision(n, d, m, data):
     np.testing.assert_allclose(run.network.v, v, rtol=0, atol=1e-12)
 
 
+def test_a_neuron_whose_kink_is_at_a_point_does_not_see_it():
+    x, y, network = np.array([[1.0, 1.0], [-2.0, 1.0]]), np.ones(2), TwoLayer([[1.0, -1.0]], [0.0], [1.0])
+    for dtype in (np.float32, np.float64):
+        run = minibatch.train(x, y, network, rate=0.1, steps=3, batch=2, rng=stream("b"), dtype=dtype)
+        assert (run.network.W == network.W).all() and (run.network.v == network.v).all()
+
+
 def test_several_tiles_and_single_precision_equal_autograd_to_rounding():
     """In single precision a neuron that a sample's hyperplane touches may be switched otherwise: hence two bounds."""
     sample, network = problem(100, 5, 1300, scale=0.05)

@@ -79,6 +79,18 @@ def test_thirty_steps_equal_autograd_in_double_precision(activation, loss, label
     np.testing.assert_allclose(run.losses[0], losses, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize(("activation", "loss", "labels", "rate"), CASES)
+def test_kinks_have_no_slope(activation, loss, labels, rate):
+    """Of a ReLU at 0, and of the absolute loss at an output that is the label of the first class."""
+    start = Committee(np.zeros((1, 3, 12)), np.zeros((1, 3)), activation)
+    options = {"rate": rate, "steps": 1, "batch": 4, "labels": labels, "loss": loss, "offset": 1.0}
+    options["bounds"] = (-np.inf, np.inf)
+    run = online.train(start, pair(), rngs=streams(1), **options)
+    W, b, _ = by_autograd(start, pair(), **options)
+    np.testing.assert_allclose(run.last.W[0], W, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(run.last.b[0], b, rtol=0, atol=1e-13)
+
+
 def test_the_standard_network_in_single_precision_stays_with_autograd_for_two_hundred_steps():
     start = committee.start([stream("online", "standard")], 40, 40, dtype=np.float32)
     options = {"rate": 20.0, "steps": 200, "batch": 200}

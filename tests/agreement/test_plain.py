@@ -91,6 +91,16 @@ def test_activations_and_slopes_on_the_whole_line(activation):
     np.testing.assert_allclose(slope, exact[1], rtol=1e-14, atol=3e-13)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_losses_and_slopes_with_their_kinks(loss):
+    for y in (-1.0, 1.0):
+        f = torch.linspace(-3, 3, 25, dtype=torch.float64, requires_grad=True)  # -1 and 1 are among them
+        wanted = LOSSES[loss](f, torch.tensor(y))
+        (slopes,) = torch.autograd.grad(wanted.sum(), f)
+        found = [functions.compare(functions.LOSSES.index(loss), one, y) for one in f.tolist()]
+        np.testing.assert_allclose(found, torch.stack([wanted, slopes], dim=1).detach(), rtol=1e-14, atol=1e-15)
+
+
 def test_measures_and_chunks_do_not_change_the_path():
     """Adam's correction for the age of its averages goes on over the calls of the compiled core."""
     (x, y, network), options = problem(), {"step": 0.003, "steps": 60, "rule": "adam", "batch": 4}

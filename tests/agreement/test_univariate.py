@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.cyclic_labels import oracle
+from experiments.cyclic_labels.settings.cells import adversarial
 from shallow import nets
 from shallow.data import cyclic
 from shallow.nets import TwoLayer
@@ -30,21 +31,6 @@ def largest_difference(a: TwoLayer, b: TwoLayer) -> float:
 def problem(n: int, m: int, seed: int = 0):
     data = cyclic.sample(n, seed=seed)
     return data.x, data.y, nets.default(data.rng, m)
-
-
-def adversarial() -> tuple[np.ndarray, np.ndarray, TwoLayer]:
-    """Duplicates, kinks exactly on points, w = 0 and -0.0 with b of any sign, subnormal w, dead neurons."""
-    x = np.array([0.125, -0.5, -0.25, -0.25, 0.0, 0.3, 0.125, 0.125, 0.5, -0.1])
-    y = np.array([1.0, -1.0, 1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 0.0])
-    hidden = np.array(
-        [(1, 0.25), (-1, -0.25), (2, -0.25), (-2, 0.25), (1, 0), (-1, 0), (3, -0.9), (1, 0.5), (-1, 0.5), (1, -0.5)]
-        + [(w, b) for w in (0.0, -0.0, 5e-324, -5e-324, 1e-310, -1e-290) for b in (0.3, -0.3, 0.0, -0.0, 1e-308)]
-        + [(1, -5), (-1, -5), (0.2, 1), (-0.2, 1), (4, -0.5), (1e-8, -1.25e-9)]
-        + [(0.7, 0.1), (-0.4, 0.05), (0.9, -0.2), (-1.1, -0.3)]
-    )
-    v = np.random.default_rng(0).uniform(-1, 1, len(hidden)) / 5
-    v[[3, 12]] = 0.0
-    return x, y, TwoLayer(hidden[:, 0], hidden[:, 1], v)
 
 
 OPTIONS = {
@@ -212,6 +198,17 @@ def test_stopping_at_zero_loss_is_exact():
     assert largest_difference(violated, oracle.train(x, y, violated, step=0.01, epochs=1)) > 1e-4
     decayed = univariate.train(x, y, run.network, step=0.01, epochs=3, decay=0.1)
     assert decayed.zero_epoch == 0 and largest_difference(decayed.network, run.network) > 1e-4
+
+
+def test_a_margin_of_exactly_one_has_no_slope():
+    """One neuron with f(x) = max(x, 0); at -1 the hinge is active and the neuron is not."""
+    x, y, network = np.array([-1.0, 1.0]), np.ones(2), TwoLayer([1.0], [0.0], [1.0])
+    run = univariate.train(x, y, network, step=0.1, epochs=2, keep_gradients=True)
+    assert run.gradients.tolist() == [[-1, 0], [-1, 0]]
+    assert univariate.train(x[1:], y[1:], network, step=0.1, epochs=2).zero_epoch == 0
+    by_formulas = plain.train(x[:, None], y, network, step=0.1, steps=2, loss="hinge", reduction="sum").network
+    for found in (run.network, by_formulas, oracle.train(x, y, network, step=0.1, epochs=2)):
+        assert largest_difference(found, network) == 0
 
 
 def test_dropped_neurons_still_predict():

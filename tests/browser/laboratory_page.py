@@ -11,7 +11,7 @@ import matplotlib
 import pytest
 from browser.conftest import CHROMIUM, OPTIONS, Log, watched
 from matplotlib.figure import Figure
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from shallow.book import laboratories
 
@@ -129,11 +129,3 @@ def check_agrees(recorded: str, said: str, most: float) -> None:
     same = recorded.removeprefix("The book's run. ")
     assert without_pace(said).startswith(f"{same} Agrees with the book's run: yes, every number to "), said
     assert float(re.search(r"every number to (\S+)", said)[1]) < most
-
-
-def check_comes_back(page: Page, program: str, said: str) -> None:
-    """The address that the page has now brings back the settings and their run."""
-    page.goto("about:blank")
-    page.go_back()
-    expect(page.locator(".lab-python code")).to_have_text(program)
-    assert without_pace(train_to_the_end(page)) == without_pace(said)

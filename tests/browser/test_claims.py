@@ -99,10 +99,8 @@ def test_without_scripts_the_table_is_complete(browser, site):
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_the_ground(ledger, scheme):
-    """Outputs follow the page's colours in both modes."""
-    ledger.evaluate("scheme => { document.documentElement.dataset.theme = scheme; }", scheme)
+def test_text_stands_out_from_the_dark_ground(ledger):
+    ledger.evaluate("document.documentElement.dataset.theme = 'dark'")
     colours = ledger.locator("#ledger td").first.evaluate(
         """node => {
           const shade = (colour) => Math.max(...colour.match(/[\\d.]+/g).slice(0, 3));

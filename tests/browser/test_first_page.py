@@ -5,11 +5,8 @@ import references
 from browser.laboratory_page import press, status, train_to_the_end
 from playwright.sync_api import Page, expect
 
-from experiments.cyclic_labels import laboratory
-
 FIRST = references.pages()[0]
 SCREEN = {"width": 1280, "height": 800}
-PHONE = {"width": 375, "height": 740}
 # What the plot of the losses shows, as pixels.
 INK = """() => [...document.querySelectorAll(".lab-plot canvas")].pop().toDataURL()"""
 
@@ -45,17 +42,6 @@ def test_it_trains_the_book_s_runs_again_to_the_last_bit(first, log):
     assert log.clean(), log
 
 
-def test_another_start_is_trained_as_the_library_does(first):
-    """A run that no page carries: it cannot have been shown without training."""
-    press(first, "New start")
-    expect(first.get_by_label("seed")).to_have_value(str(laboratory.SEED + 1))
-    said = train_to_the_end(first)
-    chosen = laboratory.PRESETS[0][-1] | {"seed": laboratory.SEED + 1}
-    _, run = laboratory.train(chosen)
-    train, test = (values[-1] for values in laboratory.losses(chosen, run).values())
-    assert said.startswith(f"Epoch 20,000: training loss {train:.2f}, test loss {test:.2f}") and "Identical" not in said
-
-
 def test_the_keyboard_runs_it(first):
     run = first.locator(".lab-run")
     first.keyboard.press("Tab")
@@ -68,11 +54,3 @@ def test_the_keyboard_runs_it(first):
     first.wait_for_function("""document.querySelector(".lab-run").textContent === "Pause" """, timeout=30_000)
     first.keyboard.press("Enter")
     expect(run).not_to_have_text("Pause")
-
-
-def test_a_phone_shows_it_within_its_width(first):
-    first.set_viewport_size(PHONE)
-    first.wait_for_timeout(300)
-    assert first.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    for plot in first.locator(".lab-plot canvas").all():
-        assert plot.bounding_box()["x"] + plot.bounding_box()["width"] <= PHONE["width"]

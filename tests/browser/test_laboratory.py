@@ -3,7 +3,7 @@
 import copy
 
 from browser import laboratory_page
-from browser.laboratory_page import check_comes_back, position, press, status, train_to_the_end
+from browser.laboratory_page import position, press, status, train_to_the_end
 from matplotlib.figure import Figure
 from playwright.sync_api import expect
 
@@ -53,21 +53,6 @@ def test_training_waits_while_it_is_out_of_sight(page, write):
     assert hidden < 15_000
     page.evaluate("scrollTo(0, 0)")
     page.wait_for_function(f'!document.querySelector(".lab-counter").textContent.startsWith("epoch {hidden:,} ")')
-
-
-def test_the_keyboard_changes_settings_and_the_address_keeps_them(page, write):
-    page.goto(write())
-    page.get_by_label("cluster 6").focus()
-    page.keyboard.press("ArrowRight")
-    page.get_by_label("first weights").select_option("near zero")
-    page.get_by_label("seed").fill("123")
-    page.keyboard.press("Tab")
-    expect(page.locator(".lab-status")).to_contain_text("51 points")
-    assert "c6=2&" in page.url and "initial=near+zero" in page.url and page.url.endswith("seed=123")
-    program = page.locator(".lab-python code").text_content()
-    said = train_to_the_end(page)
-    assert "cyclic.from_counts([10, 10, 10, 10, 9, 2], seed=123)" in program and "Identical" not in said
-    check_comes_back(page, program, said)
 
 
 def test_what_cannot_be_run_is_refused(page, write):

@@ -1,49 +1,10 @@
-"""The laboratory of heavy tails in Chromium, on a page from disk: its draws, its controls, its laws."""
+"""The laboratory of heavy tails in Chromium, on a page from disk: its axis, its controls, its laws."""
 
-import numpy as np
 from browser import laboratory_page
-from browser.laboratory_page import check_comes_back, press, status, train_to_the_end
+from browser.laboratory_page import press, status
 from playwright.sync_api import expect
 
-from shallow import stats
-
 chromium, lab, presets, write, page = laboratory_page.fixtures("heavy_tails")
-
-
-def test_draws_are_numpy_s(page, write):
-    page.goto(write())
-    drawn = page.evaluate('[...ShallowLab.streams().named("heavy tails", 0, "student").normal(100000)]')
-    wanted = stats.stream("heavy tails", 0, "student").standard_normal(100_000)
-    assert np.abs(np.array(drawn) / wanted - 1).max() < 1e-13
-
-
-def test_steps_one_at_a_time_rewind_and_a_new_start(page, write):
-    page.goto(write())
-    press(page, "Rewind")
-    expect(page.locator(".lab-status")).to_contain_text("Before training:", timeout=30_000)
-    for step in (1, 2):
-        press(page, "Step")
-        expect(page.locator(".lab-status")).to_contain_text(f"After step {step}:", timeout=30_000)
-        expect(page.locator(".lab-counter")).to_have_text(f"step {step} of 10")
-    press(page, "New start")
-    expect(page.locator(".lab-status")).to_contain_text("Before training:", timeout=30_000)
-    expect(page.get_by_label("seed")).to_have_value("1")
-    assert "Agrees" not in status(page)
-
-
-def test_the_keyboard_changes_settings_and_the_address_keeps_them(page, write):
-    page.goto(write())
-    page.get_by_label("learning rate").focus()
-    page.keyboard.press("ArrowRight")
-    expect(page.get_by_label("learning rate")).to_have_attribute("aria-valuetext", "1.3")
-    page.get_by_role("slider", name="steps").fill("1")
-    page.get_by_label("labels", exact=True).select_option("permuted")
-    expect(page.locator(".lab-status")).to_contain_text("Before training:", timeout=30_000)
-    program, said = page.locator(".lab-python code").text_content(), train_to_the_end(page)
-    assert "trainer.step(1.3)" in program and '"permuted").permutation(y)' in program
-    assert "rate=1.3&steps=1&labels=permuted" in page.url
-    assert said.startswith("After step 1:") and "(predicted: " in said
-    check_comes_back(page, program, said)
 
 
 def test_the_axis_is_changed_without_a_new_run(page, write):

@@ -1,7 +1,7 @@
 """The laboratory of hidden structure in Chromium, on a page from disk: it obeys its reader."""
 
 from browser import laboratory_page
-from browser.laboratory_page import check_comes_back, press, status, train_to_the_end
+from browser.laboratory_page import press, status
 from playwright.sync_api import Page, expect
 
 chromium, lab, presets, write, page = laboratory_page.fixtures("hidden_structure")
@@ -43,28 +43,3 @@ def test_the_experiment_decides_which_controls_and_plots_there_are(page, write):
     page.get_by_label("dimensions").select_option("2")
     expect(page.locator(".lab-status")).to_contain_text("Before training:", timeout=30_000)
     assert "What the network says over the plane" in plots(page)
-
-
-def test_the_keyboard_changes_settings_and_the_address_keeps_them(page, write):
-    page.goto(write())
-    page.get_by_role("slider", name="learning rate").focus()
-    page.keyboard.press("ArrowRight")
-    page.get_by_label("dimensions").select_option("3")
-    page.get_by_label("points of a class").select_option("10")
-    page.get_by_label("hidden layers").select_option("2")
-    page.get_by_label("units in a layer").select_option("16")
-    page.get_by_label("cross-entropy").select_option("logit")
-    page.get_by_label("epochs", exact=True).select_option("20")
-    program, said = page.locator(".lab-python code").text_content(), train_to_the_end(page)
-    assert "(3, 16, 16, 1)" in program and "rate=0.01" in program and '"bce-logit"' in program
-    assert "dimension=3&points=10&depth=2&rate=0.01&loss=logit" in page.url
-    assert said.startswith("After epoch 20:") and "Agrees" not in said
-    check_comes_back(page, program, said)
-
-
-def test_what_would_take_too_long_is_refused(page, write):
-    page.goto(write() + "#lab=hidden_structure&dimension=7&depth=5&epochs=500&networks=20")
-    assert status(page).startswith("This would take about ") and page.locator(".lab-run").is_disabled()
-    page.get_by_label("networks, of").select_option("1")
-    page.get_by_label("units in a layer").select_option("8")
-    expect(page.locator(".lab-status")).to_contain_text("Before training:", timeout=30_000)

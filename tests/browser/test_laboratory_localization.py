@@ -4,7 +4,7 @@ import re
 
 import pytest
 from browser import laboratory_page
-from browser.laboratory_page import check_agrees, check_comes_back, press, status, train_to_the_end
+from browser.laboratory_page import check_agrees, press, status, train_to_the_end
 from playwright.sync_api import expect
 
 from experiments.localization import laboratory
@@ -32,22 +32,6 @@ def test_training_agrees_with_the_book_s_run(page, write, short):
         recorded, said = status(page), train_to_the_end(page)
         assert re.search(r" [1-9][\d,]* steps a second\. Agrees", said)
         check_agrees(recorded, said, 1e-11)
-
-
-def test_the_keyboard_changes_settings_and_the_address_keeps_them(page, write):
-    page.goto(write())
-    page.get_by_role("slider", name="gain").focus()
-    page.keyboard.press("ArrowLeft")
-    page.get_by_label("kind of data").select_option("heavy-tailed twin")
-    page.get_by_label("biases", exact=True).select_option("held to signs")
-    page.get_by_label("share of +").select_option("0.25")
-    page.get_by_label("batch (the book's: 1000)").select_option("40")
-    page.get_by_label("steps (the book's: 2000)").select_option("100")
-    program, said = page.locator(".lab-python code").text_content(), train_to_the_end(page)
-    assert 'networks.pair(2, lengths=(2, 1), tails="heavy")' in program and "bounds=bounds" in program
-    assert "kind=heavy-tailed+twin&gain=2&" in page.url and page.url.endswith("steps=100&batch=40")
-    assert said.startswith("After step 100:") and "Agrees" not in said
-    check_comes_back(page, program, said)
 
 
 def test_equal_classes_are_refused_and_what_is_not_offered_is_left_out(page, write):

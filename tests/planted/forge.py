@@ -1,7 +1,8 @@
-"""Altering a record as a careful forger would: its checksum is brought into line."""
+"""Altering a record as a careful forger would, and an object that does something where it is unpickled."""
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,13 @@ import numpy as np
 
 #: The records that the fixture `recorded` makes.
 NAME, OTHER = "planted/quick", "planted/pairs"
+
+
+class Crafted:
+    """Unpickling it leaves a folder behind in the working directory."""
+
+    def __reduce__(self):
+        return os.mkdir, ("trace",)
 
 
 def alter(folder: Path, name: str, change: Callable[[np.ndarray], np.ndarray]) -> None:

@@ -56,6 +56,11 @@ def test_goodness_accepts_power_laws_and_rejects_others():
         assert tails.goodness(x, name="other", least=300) < 0.05
 
 
+def test_a_sample_that_fits_equally_well_fits_no_better():
+    """Two values have the distance 1/2 - exp(-2) from their law, whatever they are."""
+    assert tails.goodness(np.array([1.0, np.e]), name="two", least=2) == 1
+
+
 def test_likelihood_ratios_name_the_law_of_the_sample():
     rng = np.random.default_rng(9)
     power, soft = pareto(rng, 2.5, 2000), 1 + rng.exponential(size=2000)

@@ -111,6 +111,18 @@ def test_a_killed_worker_costs_no_cell(planted, cluster):
     assert is_as_on_one_machine("planted/slow")
 
 
+def test_a_manifest_names_the_processors_of_the_workers(planted, monkeypatch):
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    recording.make("planted/quick", seeds=1, jobs=1)
+    own = records.processor()
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    with distributed.LocalCluster(n_workers=1, processes=True, dashboard_address=None) as cluster:
+        monkeypatch.delenv("OPENBLAS_CORETYPE")
+        assert record("quick", cluster.scheduler_address).exit_code == 0
+    made = re.sub(r", \d+ cores", "", records.manifest("planted/quick")["processor"])
+    assert made == f"{own} as Haswell and {own}"
+
+
 def test_a_worker_with_other_code_that_joins_later_computes_nothing(planted, gate, cluster):
     address = cluster.scheduler_address
     command = [sys.executable, "-m", "planted", "record", "planted/slow", "--scheduler", address]

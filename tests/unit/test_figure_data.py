@@ -22,38 +22,31 @@ def load(name):
     records.loaded.append(name)
     return range(3)
 """
-CELLS = {
-    "live": "fig, ax = plt.subplots()\nax.plot(range(3));",
-    "own": 'fig, ax = plt.subplots()\nax.plot(load("toy/one"));',
-    "load": 'runs, _ = load("toy/two"), 1\nkept["it"] = load("toy/room/three")\nrest = load("/".join(["toy", "five"]))',
-    "again": "fig, ax = plt.subplots()\nfor run in [runs]:\n    ax.plot(run);",
-    "chain": "more = sorted(runs)",
-    "through": "def draw(ax):\n    ax.plot(more)\n\nfig, ax = plt.subplots()\ndraw(ax)",
-    "filled": 'fig, ax = plt.subplots()\nax.plot(kept["it"], rest);',
-    "anew": 'runs = load("toy/four")\nfig, ax = plt.subplots()\nax.plot(runs);',
-    "last": "fig, ax = plt.subplots()\nax.plot(runs);",
-}
+#: Code, and the records behind it.
+CELLS = [
+    ("fig, ax = plt.subplots()\nax.plot(range(3));", []),
+    ('fig, ax = plt.subplots()\nax.plot(load("toy/one"));', ["toy/one"]),
+    ('runs, _ = load("toy/two"), 1\nkept["it"] = load("toy/room/three")', ["toy/room/three", "toy/two"]),
+    ('rest = load("/".join(["toy", "five"]))', ["toy/five"]),
+    ("fig, ax = plt.subplots()\nfor run in [runs]:\n    ax.plot(run);", ["toy/two"]),
+    ("more = sorted(runs)", ["toy/two"]),
+    ("def draw(ax):\n    ax.plot(more)\n\nfig, ax = plt.subplots()\ndraw(ax)", ["toy/two"]),
+    ('fig, ax = plt.subplots()\nax.plot(kept["it"], rest);', ["toy/five", "toy/room/three"]),
+    ('runs = load("toy/four")\nfig, ax = plt.subplots()\nax.plot(runs);', ["toy/four"]),
+    ("fig, ax = plt.subplots()\nax.plot(runs);", ["toy/four"]),
+]
 
 
 @pytest.fixture(scope="module")
 def executed() -> nbformat.NotebookNode:
-    cells = [nbformat.v4.new_markdown_cell("# Title"), *map(nbformat.v4.new_code_cell, [START, *CELLS.values()])]
+    code = [START, *(code for code, _ in CELLS)]
+    cells = [nbformat.v4.new_markdown_cell("# Title"), *map(nbformat.v4.new_code_cell, code)]
     return NotebookClient(nbformat.v4.new_notebook(cells=cells), kernel_name="python3", timeout=120).execute()
 
 
 def test_figures_have_the_records_behind_their_cells_and_the_variables_that_these_read(executed):
     found = figure_data.behind(executed.cells)
-    assert dict(zip(CELLS, [found[place] for place in range(2, 2 + len(CELLS))])) == {
-        "live": [],
-        "own": ["toy/one"],
-        "load": ["toy/five", "toy/room/three", "toy/two"],
-        "again": ["toy/two"],
-        "chain": ["toy/two"],
-        "through": ["toy/two"],
-        "filled": ["toy/five", "toy/room/three"],
-        "anew": ["toy/four"],
-        "last": ["toy/four"],
-    }
+    assert [found[place] for place, _ in enumerate(CELLS, 2)] == [behind for _, behind in CELLS]
     picture = executed.cells[3].outputs[-1]
     assert list(picture.data) == ["text/plain", "image/png"] and picture.metadata[figures.BEHIND] == {"": ["toy/one"]}
 

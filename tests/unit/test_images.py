@@ -58,8 +58,7 @@ def test_grey_images_get_an_axis_of_channels(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "remote", "side", "channels"),
-    [("mnist", "mnist_784", 28, 1), ("cifar10", "CIFAR_10", 32, 3)],
+    ("name", "remote", "side", "channels"), [("mnist", "mnist_784", 28, 1), ("cifar10", "CIFAR_10", 32, 3)]
 )
 def test_rows_of_openml_become_images(monkeypatch, tmp_path, name, remote, side, channels):
     """OpenML has a row of numbers per image and labels as text; CIFAR-10 comes by colour planes."""

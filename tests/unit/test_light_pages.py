@@ -12,16 +12,6 @@ from sphinx.util.docutils import docutils_namespace
 from shallow.book import session
 
 
-def built(folder, page: str) -> str:
-    Image.new("RGB", (4, 2)).save(folder / "picture.png")
-    (folder / "index.rst").write_text(f"Page\n====\n\n{page}\n", encoding="utf-8")
-    folders = dict(srcdir=folder, outdir=folder / "html", doctreedir=folder / "doctrees", confdir=None)
-    with docutils_namespace():
-        settings = {"extensions": ["light_pages"]}
-        Sphinx(**folders, buildername="html", confoverrides=settings, status=None, warningiserror=True).build()
-    return (folder / "html" / "index.html").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("size", "shown"),
     [
@@ -30,8 +20,14 @@ def built(folder, page: str) -> str:
     ],
 )
 def test_figures_wait_until_they_are_scrolled_to_and_keep_their_place_and_others_do_not(tmp_path, size, shown):
-    page = built(tmp_path, f".. image:: picture.png\n{size}\n   :alt: Two.")
-    assert f'<img alt="Two." {shown} />' in page
+    Image.new("RGB", (4, 2)).save(tmp_path / "picture.png")
+    page = f"Page\n====\n\n.. image:: picture.png\n{size}\n   :alt: Two.\n"
+    (tmp_path / "index.rst").write_text(page, encoding="utf-8")
+    folders = dict(srcdir=tmp_path, outdir=tmp_path / "html", doctreedir=tmp_path / "doctrees", confdir=None)
+    settings = {"extensions": ["light_pages"]}
+    with docutils_namespace():
+        Sphinx(**folders, buildername="html", confoverrides=settings, status=None, warningiserror=True).build()
+    assert f'<img alt="Two." {shown} />' in (tmp_path / "html" / "index.html").read_text(encoding="utf-8")
 
 
 def test_a_pale_shade_stays_apart_from_white(tmp_path):

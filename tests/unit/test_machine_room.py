@@ -9,6 +9,7 @@ import jupytext
 import numpy as np
 import pytest
 import references
+from planted.forge import Crafted
 
 from shallow.data import images
 
@@ -29,13 +30,6 @@ def test_nothing_is_unpickled():
     cells = [cell.source for path in references.chapters() for cell in references.code_cells(jupytext.read(path))]
     assert len(cells) > 500 and references.ruff(*BAN, "-", code="\n".join(cells)) == ""
     assert re.findall(r"allow_pickle=(?!False)|weights_only=(?!True)", "\n".join(sources + cells)) == []
-
-
-class Crafted:
-    """Unpickling it leaves a file behind."""
-
-    def __reduce__(self):
-        return os.mkdir, ("trace",)
 
 
 def test_a_crafted_file_of_images_is_refused_and_runs_nothing(tmp_path, monkeypatch):

@@ -11,8 +11,8 @@ from shallow.train import ensemble
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((20, 3)), RNG.integers(0, 2, 20).astype(float)
 NETWORKS = mlp.default([stream("test", 0), stream("test", 1)], (3, 4, 1))
-DATA = {"networks": NETWORKS, "x": X, "y": Y, "rngs": [stream("a"), stream("b")]}
-GOOD = DATA | {"loss": "bce-logit", "optimiser": "adam", "rate": 0.1, "epochs": 2, "batch": 8}
+GOOD = {"networks": NETWORKS, "x": X, "y": Y, "rngs": [stream("a"), stream("b")]}
+GOOD |= {"loss": "bce-logit", "optimiser": "adam", "rate": 0.1, "epochs": 2, "batch": 8}
 
 
 @pytest.mark.parametrize(
@@ -37,16 +37,8 @@ def test_what_does_not_fit_together_is_named(argument, change):
         ensemble.train(**GOOD | change)
 
 
-def test_the_initial_networks_are_left_alone():
-    before = NETWORKS.parameters.copy()
-    fit = ensemble.train(**GOOD)
-    np.testing.assert_array_equal(NETWORKS.parameters, before)
-    assert np.abs(fit.last.parameters - before).max() > 0.01
-
-
 def test_data_that_cannot_be_written_to_are_taken():
     fixed = X.copy()
     fixed.setflags(write=False)
-    found = ensemble.train(**GOOD | {"x": fixed, "rngs": [stream("a"), stream("b")]})
-    wanted = ensemble.train(**GOOD | {"rngs": [stream("a"), stream("b")]})
+    found, wanted = (ensemble.train(**GOOD | {"x": x, "rngs": [stream("a"), stream("b")]}) for x in (fixed, X))
     np.testing.assert_array_equal(found.last.parameters, wanted.last.parameters)

@@ -60,10 +60,7 @@ def have_ended(processes: list[psutil.Process]) -> bool:
     return not alive
 
 
-@pytest.mark.parametrize(
-    ("sent", "to_all"),
-    [(signal.SIGKILL, True), (signal.SIGINT, True), (signal.SIGTERM, False)],
-)
+@pytest.mark.parametrize(("sent", "to_all"), [(signal.SIGKILL, True), (signal.SIGINT, True), (signal.SIGTERM, False)])
 def test_a_killed_recording_goes_on_where_it_stopped(planted, sent, to_all):
     """Killed or interrupted with its workers or alone: they end, no finished cell is lost or computed again."""
     process = started(planted, "record", "planted/slow", "--jobs", "2")

@@ -1,10 +1,12 @@
-"""The steps at which trainers look at a network, and what is one for each network."""
+"""What trainers share: the steps at which they look at a network, what is one for each network, and divergence."""
 
 import numpy as np
 import pytest
 
+from shallow import nets
 from shallow.stats import stream
-from shallow.train.run import check_generators, every, for_each, log_spaced, schedule
+from shallow.train import flow, univariate
+from shallow.train.run import Diverged, check_generators, every, for_each, log_spaced, schedule
 
 
 def test_a_schedule_is_given_or_every_so_many_or_the_first_and_the_last():
@@ -35,3 +37,19 @@ def test_each_network_has_its_number_and_its_generator():
     for rngs in ([one], [one, one]):
         with pytest.raises(ValueError, match="^rngs must hold 2 generators"):
             check_generators(rngs, 2)
+
+
+@pytest.mark.parametrize("points", [4, 400])
+def test_steps_far_too_large_are_an_error_of_descent_by_groups(points):
+    """Plain steps, and those of groups."""
+    x = stream("test flow", "diverged").standard_normal((points, 3))
+    network = nets.dominated(stream("test flow", "bad"), 5, 3, 0.1)
+    with pytest.raises(Diverged):
+        flow.train(x, 100 * x[:, 0], network, step=5.0, steps=1000)
+
+
+def test_points_may_be_lists_and_labels_integers():
+    network, options = nets.default(stream("lists"), 2), {"step": 0.1, "epochs": 10, "records": [2, 10]}
+    found = univariate.train([-0.3, 0.1, 0.4], [1, -1, 1], network, **options)
+    wanted = univariate.train(np.array([-0.3, 0.1, 0.4]), np.array([1.0, -1.0, 1.0]), network, **options)
+    np.testing.assert_array_equal(found.outputs, wanted.outputs)

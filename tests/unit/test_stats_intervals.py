@@ -43,15 +43,6 @@ def test_newcombe_is_the_published_table(counts, published):
     assert bounds(found) == pytest.approx(published, abs=6e-5)
 
 
-def test_newcombe_is_neither_walds_interval_nor_that_of_the_other_order():
-    """The twins of the table that must fail."""
-    first, second = flags(9, 10), flags(3, 10)
-    p, q = first.mean(), second.mean()
-    half = 1.96 * (p * (1 - p) / 10 + q * (1 - q) / 10) ** 0.5
-    assert (p - q - half, p - q + half) != pytest.approx(PUBLISHED[9, 10, 3, 10], abs=0.05)
-    assert bounds(stats.newcombe(second, first)) != pytest.approx(PUBLISHED[9, 10, 3, 10], abs=0.5)
-
-
 @pytest.mark.parametrize(("k", "n"), [(7, 24), (0, 24), (24, 24), (12, 24)])
 def test_share_is_wilsons_formula_for_flags_of_any_shape(k, n):
     z = scipy_stats.norm.ppf(0.975)
@@ -74,6 +65,17 @@ def test_welch_of_a_sample_without_spread_is_students_of_the_other():
     found, other = stats.welch(np.ones(5), LARGE), stats.student(1 - LARGE)
     assert (found.estimate, *bounds(found)) == pytest.approx((other.estimate, *bounds(other)), rel=1e-12)
     assert stats.welch(np.ones(5), np.zeros(3)) == stats.Interval(1.0, 1.0, 1.0)
+
+
+def test_a_rank_correlation_of_one_is_taken_half_a_step_lower():
+    """Four pairs have correlations 0.2 apart; artanh of 0.9 and 0.6 is ln 19 / 2 and ln 2."""
+    one, other = np.log(19) / 2, np.log(2)
+    reach = scipy_stats.norm.ppf(0.975) * (one - other) / 3**0.5  # the deviation of the three draws
+    for sign in (1, -1):
+        draws = sign * np.array([0.6, 1.0, 1.0])
+        for estimate, ends in ((1.0, (np.tanh(one - reach), 1.0)), (0.6, np.tanh([other - reach, other + reach]))):
+            found = stats.Interval.of_correlation(sign * estimate, draws, pairs=4)
+            assert sorted(sign * end for end in bounds(found)) == pytest.approx(sorted(ends), rel=1e-12)
 
 
 def test_geometric_is_the_formula_by_hand():

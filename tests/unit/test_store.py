@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from planted.forge import Crafted
 
 from shallow.book import store
 from shallow.book.store import Store
@@ -47,13 +48,6 @@ def test_every_type_of_a_cell_comes_back_bit_for_bit_with_its_cost(tmp_path):
         assert found.variables[name].dtype == array.dtype, name
         assert found.variables[name].values.tobytes() == array.values.tobytes(), name
     assert again.seconds == {store.key(POINT): 1.5} and again.get(POINT | {"step": 0.1}) is None
-
-
-class Crafted:
-    """Unpickling it leaves a file behind in the working directory."""
-
-    def __reduce__(self):
-        return Path.touch, (Path("trace"),)
 
 
 def forged(payload):

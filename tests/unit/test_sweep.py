@@ -32,13 +32,6 @@ def test_the_grid_is_labelled_by_its_axes():
     np.testing.assert_array_equal(found.k, [10, 20, 30])
 
 
-def test_threads_processes_and_one_worker_agree():
-    axes = {"seed": [5, 1, 3]}
-    one, two = (sweep.grid(cells.slow, axes, jobs=jobs) for jobs in (1, 2))
-    xr.testing.assert_identical(one, two)
-    xr.testing.assert_identical(one, sweep.grid(releases_gil(lambda seed: cells.slow(seed)), axes, jobs=2))
-
-
 def printed_with_three_threads(program: str) -> list[str]:
     """Words that a program prints in a process of its own, whose environment asks for three threads."""
     environment = os.environ | {"PYTHONPATH": str(ROOT / "tests"), "OMP_NUM_THREADS": "3"}

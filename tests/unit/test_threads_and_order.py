@@ -4,8 +4,6 @@ Cells and compiled trainers give the same bits.  Matrix products of BLAS and PyT
 more threads: what rests on them agrees to rounding.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 import torch
@@ -41,27 +39,24 @@ def with_threads():
 # The number of threads.
 
 
-def small_fields(jobs=1):
+def small_fields():
     rngs = [stream("fields", r) for r in range(3)]
     pair = Process(24, 2.0, 3.0), Process(24, 1.0, 3.0)
-    steps = {"rate": 5.0, "steps": 20, "batch": 200, "records": [20], "jobs": jobs}
+    steps = {"rate": 5.0, "steps": 20, "batch": 200, "records": [20]}
     return online.train(committee.start(rngs, 8, 24), pair, rngs=[stream("batches", r) for r in range(3)], **steps).W
 
 
-def perceptrons(jobs=1):
+def perceptrons():
     x = stream("inputs").standard_normal((200, 7)).astype(np.float32)
     networks = mlp.default([stream("perceptrons", r) for r in range(3)], (7, 32, 32, 1))
-    options = {"loss": "absolute", "optimiser": "adam", "rate": 1e-3, "epochs": 3, "jobs": jobs}
+    options = {"loss": "absolute", "optimiser": "adam", "rate": 1e-3, "epochs": 3}
     rngs = [stream("shuffles", r) for r in range(3)]
     return ensemble.train(networks, x, x[:, 0] * x[:, 1], rngs=rngs, **options).last.parameters
 
 
-def lines(jobs=1):
-    samples = [cyclic.sample(60, seed=seed) for seed in range(3)]
-    problems = [(data.x, data.y, nets.default(data.rng, 64)) for data in samples]
-    with ThreadPoolExecutor(jobs) as pool:
-        runs = pool.map(lambda problem: univariate.train(*problem, step=0.01, epochs=500), problems)
-        return np.stack([run.outputs for run in runs])
+def lines():
+    data = cyclic.sample(60, seed=0)
+    return univariate.train(data.x, data.y, nets.default(data.rng, 64), step=0.01, epochs=500).outputs
 
 
 def mini_batches():
@@ -75,22 +70,11 @@ def power_law():
     return np.array([fit.alpha, fit.xmin, fit.distance])
 
 
-COMPILED = (small_fields, perceptrons, lines, mini_batches, power_law)
-
-
-@pytest.mark.parametrize("routine", COMPILED)
+@pytest.mark.parametrize("routine", [small_fields, perceptrons, lines, mini_batches, power_law])
 def test_threads_change_no_bit_of_a_compiled_routine(routine, with_threads):
     """Each network has one thread from beginning to end, and sums in an order of its own."""
     one, two = (with_threads(routine, threads) for threads in (1, 2))
     np.testing.assert_array_equal(one, two)
-
-
-@pytest.mark.parametrize("routine", [small_fields, perceptrons, lines])
-def test_jobs_change_no_bit_of_an_ensemble(routine):
-    one, two, more = (routine(jobs=jobs) for jobs in (1, 2, 5))
-    np.testing.assert_array_equal(one, two)
-    np.testing.assert_array_equal(one, more)
-    assert not np.array_equal(one[0], one[1])
 
 
 def spectrum():
@@ -121,10 +105,9 @@ def gradients_of_a_deep_network():
     return np.concatenate([p.grad.numpy().ravel() for p in network.parameters()])
 
 
-PRODUCTS = (spectrum, tangent_kernel, steps_of_a_first_layer, readout, gradients_of_a_deep_network)
-
-
-@pytest.mark.parametrize("routine", PRODUCTS)
+@pytest.mark.parametrize(
+    "routine", [spectrum, tangent_kernel, steps_of_a_first_layer, readout, gradients_of_a_deep_network]
+)
 def test_threads_change_matrix_products_by_rounding_only(routine, with_threads):
     """In double precision; 1e-10 of the largest entry leaves four digits for the conditions of the problems."""
     one, two = (with_threads(routine, threads) for threads in (1, 2))

@@ -59,7 +59,8 @@ class Agreement:
         if elsewhere and self.elsewhere is None:
             raise ValueError("elsewhere must be False: these runs cannot be compared on another kind of processor")
         share, there = self.elsewhere if elsewhere else 0.0, record.sel(point).drop_vars(point)
-        if strange := [name for name in [*fresh.indexes, *fresh.data_vars] if name not in there.variables]:
+        fresh = fresh.drop_vars(point, errors="ignore")
+        if strange := [name for name in fresh.variables if name not in there.variables]:
             return strange
         places = {dim: _places(labels.values, there[dim].values) for dim, labels in fresh.indexes.items()}
         if missing := [dim for dim, place in places.items() if place is None]:
@@ -71,10 +72,9 @@ class Agreement:
         wrong += [name for name in {*fresh.coords} - {*places} if not _same(fresh[name].values, there[name].values)]
         left_out = self.rounding if elsewhere else ()
         if left_out and self.eigenvalues:
-            values = there[self.eigenvalues]
-            vectors = {name: there[name].where(values > 1e-13 * values.max()) for name in left_out}
-            there = there.assign(vectors)
-            fresh = fresh.assign({name: fresh[name].where(vectors[name].notnull()) for name in left_out})
+            determined = there[self.eigenvalues] > 1e-13 * there[self.eigenvalues].max()
+            for name in {*left_out} & {*fresh.data_vars}:
+                there[name], fresh[name] = there[name].where(determined), fresh[name].where(determined)
             left_out = ()
         return sorted(wrong) + [
             name

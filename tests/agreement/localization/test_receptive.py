@@ -147,5 +147,7 @@ def test_loss_of_given_weights_is_an_integral(activation):
         "erf": (lambda h: erf(h / 2**0.5), (1, -1), 1e-11),
         "relu": (lambda h: np.maximum(h, 0), (1, 0), 1e-2),  # the rule does not know the kink
     }[activation]
-    slow = sum(weights @ (sigma(x @ W.T).mean(axis=1) - y) ** 2 for x, y in zip(points, labels)) / 4
-    assert starting_loss.of_network(activation, W, *covariances) == pytest.approx(slow, abs=error)
+    for quiet in (1.0, 0.1):  # the second class, so that the two cannot be exchanged
+        x, given = (points[0], quiet * points[1]), (covariances[0], quiet**2 * covariances[1])
+        slow = sum(weights @ (sigma(one @ W.T).mean(axis=1) - y) ** 2 for one, y in zip(x, labels)) / 4
+        assert starting_loss.of_network(activation, W, *given) == pytest.approx(slow, abs=error)

@@ -19,12 +19,6 @@ def test_every_verdict_has_its_own_symbol_word_and_legible_colour():
         assert 1.05 / (luminance + 0.05) >= 4.5, f"white on {colour} is hard to read"
 
 
-def test_a_card_counts(toy):
-    card = toy.card()
-    assert repr(card).splitlines()[1] == "3 claims: 1 reproduced, 1 partly, 1 untested, 1 read otherwise"
-    assert 'href="toy.html#to-01"' in card._repr_html_() and "claims.html#toy" in card._repr_html_()
-
-
 def test_page_of_claims(toy, folder):
     page = claims.table(folder)._repr_html_()
     assert page.count("<tr id=") == 3 and page.count("<tbody>") == 1
@@ -47,7 +41,6 @@ def test_links_lead_to_the_page_of_a_claim_from_any_page(toy, folder, monkeypatc
     toy.show("TO-02")
     assert 'href="../toy/index.html"' in claims.overview(folder)._repr_html_()
     assert 'href="../toy/falls.html#to-02"' in claims.table(folder)._repr_html_()
-    assert 'href="../claims.html#toy"' in toy.card()._repr_html_()
     for display_of in (shown[0], claims.table(folder)):
         assert 'href="../claims/TO-02.html"' in display_of._repr_html_()
 
@@ -57,6 +50,6 @@ def test_counts_at_a_glance(toy, folder):
     line = "3 claims, 1 reproduced, 1 partly, 1 untested, 1 read otherwise"
     assert line in repr(table) and table._repr_html_().count("<td") == 2 * (len(claims.VERDICTS) + 2)
     assert repr(overview) == f"Toy: {line}\n    Toys rise & shine.\nAll: {line}"
-    assert all("read otherwise" in shown._repr_html_() for shown in (table, overview, toy.card()))
+    assert all("read otherwise" in shown._repr_html_() for shown in (table, overview))
     html = overview._repr_html_()
     assert html.count('title="1 partly"') == 2 and "Toys rise &amp; shine." in html and "contradicted" not in html

@@ -22,17 +22,9 @@ def test_a_claim_is_shown_with_its_rule_and_what_came_out(toy, shown):
     said = "TO-01 · reproduced (a reproduced, b reproduced) · It rises by 0.4 [0.3, 0.5]. · "
     assert second == said + "slope 0.4 [0.3, 0.5]; by width 8: 1.0, 16: 2.0"
     html = shown[0]._repr_html_()
-    order = [
-        "TO-01",
-        "Section 1",
-        "The curve rises",
-        "It rises by",
-        "by the rule:",
-        "In numbers",
-        "above 0.25, (b) below 1/2",
-    ]
+    order = ["TO-01", "Section 1", "The curve rises", "It rises by", "by the rule:", "In numbers", "both in {0, 1}"]
     places = [html.index(piece) for piece in order]
-    assert places == sorted(places) and 'href="claims/TO-01.html"' in html and "both in {0, 1}" in html
+    assert places == sorted(places) and 'href="claims/TO-01.html"' in html
 
 
 def test_several_are_a_table_and_two_calls_show_both(toy, shown):

@@ -12,17 +12,11 @@ from experiments.cyclic_labels import loss_curves
 from experiments.cyclic_labels.bumps import cells as bumps
 from experiments.cyclic_labels.bumps import embedding, mechanism, undersampling
 from experiments.cyclic_labels.kernel import kernel_regime
-from experiments.cyclic_labels.settings import cells as trainer_agreement
 from experiments.cyclic_labels.variance import amplitudes, ensembles, loss_reduction
 from shallow import nets
 from shallow.book import sweep
 from shallow.data import cyclic
 from shallow.train import univariate
-
-
-@pytest.mark.parametrize("epochs", [1, 50])
-def test_formulas_and_fast_trainer_on_ties(epochs):
-    assert max(trainer_agreement.steps(epochs, 0.01).values()) < 1e-12
 
 
 def test_instability_counts_jumps_after_the_start():
@@ -170,9 +164,7 @@ def test_smallest_count_law_against_enumeration():
     assert np.allclose(undersampling.smallest_count_law(n, clusters), exact, atol=1e-12)
 
 
-def test_count_test_accepts_the_sampler_and_would_see_another_law(monkeypatch):
-    result = undersampling.count_test(50, 3, draws=300)
-    assert result["means"] and result["p"] > 0.001
+def test_count_test_would_see_another_law(monkeypatch):
     even = np.tile([9, 9, 8, 8, 8, 8], (300, 1))
     monkeypatch.setattr(undersampling, "counts", lambda *args, **kwargs: even)
     assert undersampling.count_test(50, 3, draws=300)["p"] < 1e-6

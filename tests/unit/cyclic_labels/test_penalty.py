@@ -124,10 +124,7 @@ def test_gain_of_the_true_direction(gain):
     assert [found[f"gain, d = {inputs}"].above(0) for inputs in (2, 5)] == [gain > 0, gain > 0]
 
 
-def test_penalty_identities_hold_and_a_wrong_factor_is_seen(monkeypatch):
-    found = cells.penalty_identities(0, width=64, agop=0.1, n=20)
-    assert max(float(found[name]) for name in ("trace", "eigenvalue", "slope", "running", "gradient", "step")) < 1e-12
-    assert float(found.bias) == 0
+def test_a_wrong_factor_of_the_penalty_is_seen(monkeypatch):
     true = cells.penalty_gradient
     monkeypatch.setattr(cells, "penalty_gradient", lambda *args: {name: 0.5 * g for name, g in true(*args).items()})
     assert float(cells.penalty_identities(0, width=64, agop=0.1, n=20).gradient) > 1e-6

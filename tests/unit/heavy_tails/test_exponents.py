@@ -85,15 +85,18 @@ def test_threshold(flags, found):
     assert exponents.threshold(flags) == found
 
 
-def start(kind, smallest=1.0):
-    """Initial spectra; the least eigenvalue of one draw is multiplied by `smallest`."""
-    found = runs({("GD code", 0.0): kind}, [0.0], ["GD code"])
-    found.eigenvalues[0, 0, 0, -1] *= smallest
+def start(kind, smallest=1.0, largest=1.0, scale=1.0):
+    """Initial spectra, multiplied by `scale`; the ends of one draw also by `smallest` and `largest`."""
+    found = runs({("GD code", 0.0): kind}, [0.0], ["GD code"]) * scale
+    found.eigenvalues[0, 0, 0, [-1, 0]] *= [smallest, largest]
     return found
 
 
 test_the_initial_law_is_recognised = verdicts(
-    exponents.ht_03, start, reproduced=[("noise",)], contradicted=[("wide",), ("noise", 0.4)]
+    exponents.ht_03,
+    start,
+    reproduced=[("noise",), ("noise", 0.9), ("noise", 1.0, 1.01)],
+    contradicted=[("wide",), ("noise", 0.85), ("noise", 1.0, 1.04), ("noise", 1.0, 1.0, 0.97)],
 )
 
 

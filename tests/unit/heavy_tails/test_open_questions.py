@@ -80,16 +80,6 @@ def test_surgeries_keep_what_they_say():
     assert np.linalg.norm(made["noise values"]) == pytest.approx(600**0.5, rel=0.02)
 
 
-def test_the_first_step_sees_the_average_direction():
-    """Measured and predicted for all teachers; the direction of one index alone, or the span's size, would fail."""
-    size = {"n": 800, "d": 320, "h": 480}
-    for teacher, setting in open_questions.TEACHERS.items():
-        found = open_questions.many_directions(0, teacher=teacher, rate=1.0, test=1, **size).sel(step=1).isel(rank=0)
-        predicted = open_questions.predicted_average(**size, rate=1.0, **setting)
-        assert float(found.average) == pytest.approx(predicted, abs=0.08), teacher
-    assert open_questions.predicted_average(**size, rate=1.0, **open_questions.TEACHERS["one"]) > 0.35
-
-
 def test_the_prediction_for_one_direction_is_that_of_the_entries():
     law = gradient_laws.entries(2000, 1000)
     slope = gradient_laws.SLOPE * single_index.moments("softplus").slope

@@ -108,7 +108,6 @@ def test_noise_that_turns_a_comparison():
 
 
 def aligning(A=(0.1, 0.93, 0.95, 1.0), loss=(1.0, 0.95, 0.5, 0.1)):
-    """Alignment and loss along four steps, for tasks and two scales."""
     axes = {"task": ["independent 3", "independent 7"], "scale": [1.0, 0.1], "run": range(5), "step": range(4)}
     return table(axes, alignment=np.array(A) * (1 + 0.01 * JITTER[:, None]), loss=loss)
 

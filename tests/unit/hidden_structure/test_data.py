@@ -10,9 +10,6 @@ RNG = stats.stream("test data of hidden structure")
 POINTS = shells.sample(RNG, np.array([2, 3, 0, 1]))
 
 
-# Orthants.
-
-
 def test_sizes_are_those_of_the_document():
     task = shells.draw("sizes")
     assert (len(task.train), len(task.validation), len(task.test)) == (20_320, 5_080, 25_600)
@@ -73,9 +70,6 @@ def test_means_by_orthant():
     values = np.arange(len(POINTS), dtype=float)
     found = shells.by_orthant(values, POINTS)
     assert found[[0, 1, 3]].tolist() == [1.5, 6.5, 10.5] and np.isnan(found[2])
-
-
-# Hidden index.
 
 
 @pytest.mark.parametrize(

@@ -20,15 +20,11 @@ def fits(r2, axes, spread=1.0, **more):
 
 
 def share(successes, runs=10, good=0.95, poor=0.0):
-    """So many runs that fit, the others not."""
     return np.where(np.arange(runs) < successes, good, poor)
 
 
 def counted(counts, runs=10):
     return np.array([share(count, runs) for count in counts])
-
-
-# The window, and the setting.
 
 
 def window(counts, ends):
@@ -95,14 +91,11 @@ test_random_coefficients = verdicts(
     partly=[((0.5, 100), (0.2, 100)), ((0.95, 2), (0.95, 2))],
     contradicted=[((0.5, 2), (0.2, 2))],
 )
-
-
-def parities(wrong, even):
-    return {3: xr.Dataset({"wrong": wrong, "slope": 0.5}), 4: xr.Dataset({"wrong": wrong, "slope": even})}
-
-
 test_polynomials_are_even_or_odd = verdicts(
-    rules.hs_30, parities, reproduced=[(0.0, 0.0)], contradicted=[(1e-3, 0.0), (0.0, 1e-3)]
+    rules.hs_30,
+    lambda wrong, even: {3: xr.Dataset({"wrong": wrong, "slope": 0.5}), 4: xr.Dataset({"wrong": wrong, "slope": even})},
+    reproduced=[(0.0, 0.0)],
+    contradicted=[(1e-3, 0.0), (0.0, 1e-3)],
 )
 
 
@@ -123,9 +116,6 @@ test_whether_two_samples_of_v_are_one = verdicts(
 def test_what_seeds_determine(change, logged):
     found = rules.hs_51({case: drawn([2, 1, 0], scale) for case, scale in (rules.LOGGED | change).items()})
     assert found.verdict == "answered" and list(found.numbers.values()) == logged
-
-
-# Where learning ends.
 
 
 def ends(seventh=10, eighth=0, ninth=0, flat=0.0, aligned=0.0):
@@ -198,9 +188,6 @@ test_the_gaussian_machine_is_ahead = verdicts(
 )
 
 
-# A weight decay that does not decay.
-
-
 def still(aligned, change, free):
     """Runs of degree 8 whose units align and whose weights change, and the change without decay."""
     noise = 0.01 * np.arange(10)
@@ -244,11 +231,7 @@ test_figures_of_degree_twelve = verdicts(
 )
 
 
-# The network or the selection.
-
-
 def numbers_of_points(many=(5, 5, 0)):
-    """Five runs at degrees 9 to 11 with 8,000 points, of which none fits, and with 32,000."""
     axes = {"points": [8000, 32_000], "degree": [9, 10, 11], "run": range(5)}
     return fits(np.stack([counted((0, 0, 0), 5), counted(many, 5)]), axes)
 
@@ -312,9 +295,6 @@ def test_what_other_configurations_learn():
     assert found.numbers["without decay, 12"] == 0.4
     assert rules.best(decays(4), least=0.8).estimate == 0.8
     assert rules.best(given(5), least=0.95).estimate == 0
-
-
-# AdaDelta with decay alone, and layers before and after a batch.
 
 
 @pytest.mark.parametrize("decay", [4.0, 10.0, 100.0])

@@ -38,7 +38,6 @@ def test_scores_tell_the_folded_radius_from_a_half_space():
 
 
 def test_machines_of_several_limits_share_a_kernel_and_nothing_else():
-    """Their values are those of each alone, block by block."""
     few = orthant_scores.subset(shells.draw(0).train, 1)
     kernel = orthant_machines.tangent_kernel(orthants.untrained(0, 1, 16), "probability")
     reduced, y = linear_machines.reduced(kernel(few.x), 1e-9), orthant_scores.labels(few)

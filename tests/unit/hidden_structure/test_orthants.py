@@ -13,7 +13,6 @@ MEANS = {d: {name: value for name, (value, _) in row.items()} for d, row in auth
 
 
 def scattered(mean, spread, n=20):
-    """Values of n runs with that mean, evenly spread to both sides."""
     return mean + spread * np.linspace(-1, 1, n)
 
 
@@ -56,6 +55,7 @@ test_consistency_between_orthants = verdicts(
     undecided=[(0.0601, 0.8), (0.04, 0.7)],
 )
 LEARNED = {1: 0.8, 2: 0.75, 3: 0.85}
+QUARTER = np.where(np.arange(20) < 5, 0.8, 0.5)  # of the runs learn
 test_empty_orthant_by_depth = verdicts(
     rules.hs_10,
     runs,
@@ -63,15 +63,10 @@ test_empty_orthant_by_depth = verdicts(
     ccrr=[({1: 0.52, 2: 0.51, 3: 0.5},)],  # all at chance
     rcrr=[({1: 0.97, 2: 0.96, 3: 0.99},)],  # nothing lost
     rrcr=[(LEARNED | {4: 0.9},)],
+    rrur=[(LEARNED | {4: QUARTER},)],
     rrrc=[(LEARNED, {5: 0.7})],  # at chance everywhere
     ucrr=[({1: 0.61, 2: 0.6, 3: 0.59},)],
 )
-
-
-def test_four_layers_of_which_a_quarter_learn_are_undecided():
-    some = runs(LEARNED)
-    some.empty.loc[{"depth": 4}] = np.where(np.arange(20) < 5, 0.8, 0.5)
-    assert rules.hs_10(some).parts == {"a": "reproduced", "b": "reproduced", "c": "undecided", "d": "reproduced"}
 
 
 def widths(slope=0.0, noise=0.0, none=1.0):
@@ -109,9 +104,7 @@ def test_printed_means():
 
 
 def test_a_row_of_zero_spread_is_compared_by_ours():
-    two = runs()
-    two.empty.loc[{"depth": 4}] = np.where(np.arange(20) < 5, 0.8, 0.5)
-    assert rules.hs_14(two).parts["d"] == "reproduced"  # five at chance are no surprise
+    assert rules.hs_14(runs({4: QUARTER})).parts["d"] == "reproduced"  # five at chance are no surprise
     assert rules.hs_14(runs({4: 0.6})).parts["d"] == "contradicted"
 
 

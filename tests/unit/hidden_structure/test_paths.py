@@ -174,10 +174,8 @@ def test_both_solvers_of_a_machine_agree(monkeypatch):
     """Where libsvm ends too early the interior point takes over; where it does not, both find the same function."""
     x = rng("solvers").standard_normal((120, 5))
     kernel, y = np.exp(-((x[:, None] - x) ** 2).sum(axis=-1) / 5), np.sign(x[:, 0]) + x[:, 1]
-    monkeypatch.setattr(kernel_paths, "GAP", 1e-5)
-    monkeypatch.setattr(kernel_paths, "TOLERANCE", 1e-7)
-    monkeypatch.setattr(kernel_paths, "FREE", 1e5)
-    monkeypatch.setattr(kernel_paths, "STEPS", 10_000)
+    for name, value in {"GAP": 1e-5, "TOLERANCE": 1e-7, "FREE": 1e5, "STEPS": 10_000}.items():
+        monkeypatch.setattr(kernel_paths, name, value)
     patient = kernel_paths.absolute(kernel, y, 10.0)
     monkeypatch.setattr(kernel_paths, "STEPS", 2)
     hasty = kernel_paths.absolute(kernel, y, 10.0)

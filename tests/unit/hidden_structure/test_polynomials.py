@@ -55,9 +55,6 @@ def test_run_0_starts_from_the_author_s_weights_in_pairs():
     assert not np.array_equal(given[4:], -given[:4])
 
 
-# Planted predictions and weights.
-
-
 def test_cosines_by_hand():
     W = np.array([[3.0, 4.0], [-1.0, 0.0], [0.0, 0.0], [0.0, -1e-9]])
     assert cosines(W, [2.0, 0.0]) == pytest.approx([0.6, 1, np.nan, 0], nan_ok=True)
@@ -97,9 +94,6 @@ def test_planted_units_are_counted_and_collapsed_ones_apart():
     assert polynomial_measures.weights(now, start, 10.0)["collapsed"] == 2 / 8
 
 
-# Changed targets, other directions.
-
-
 def test_changed_labels_keep_their_variance_and_change_their_linear_signal():
     v = hidden_index.draw("independent", 1).v
 
@@ -112,9 +106,6 @@ def test_changed_labels_keep_their_variance_and_change_their_linear_signal():
     assert signal(5, linear=False) < 0.1 < 0.3 < signal(5)
 
 
-# Before any training.
-
-
 def test_the_polynomial_has_one_parity():
     for degree in range(3, 21):
         found = hidden_inputs.parity(degree)
@@ -122,7 +113,6 @@ def test_the_polynomial_has_one_parity():
 
 
 def test_random_coefficients_agree_with_straight_lines_fitted_to_values():
-    """The same draws again, each polynomial evaluated and fitted."""
     found = hidden_inputs.random_coefficients(4, 0.5, draws=3, size=500)
     rng = hidden_inputs.stream("hidden structure", "random coefficients", 4, 0.5)
     v = 0.5 * rng.standard_normal(500)

@@ -109,7 +109,6 @@ test_rows_of_tangent_machines = verdicts(
 
 
 def test_rows_may_agree_as_numbers_where_conditions_are_open():
-    """With the printed means and a scatter that leaves every condition open."""
     printed = {"E": (0.705, 0.54, 0.702, 0.5, 0.5), "M": (0.8757, 0.8514, 0.73, 0.8487, 0.815)}
     lost = {"E_lost": (0.099, 0.02, 0.1, 0, 0), "M_lost": (0.06, 0.04, 0.25, 0.05, 0.18)}
     close = {name: np.add(printed[name], lost[f"{name}_lost"]) for name in printed}
@@ -163,8 +162,6 @@ def test_a_machine_of_chance_leaves_the_gaussian_as_the_best():
 
 
 HALF = np.where(np.arange(RUNS)[:, None] < 5, SIGMOID, 0.9 + 0.1 * SIGMOID)  # half of the runs fail
-
-
 test_profiles_along_the_radius = verdicts(
     rules.hs_24,
     lambda net, own=(DIP,) * 3: (networks(rows=(net, SIGMOID, SIGMOID)), author(rows=own)),

@@ -172,9 +172,6 @@ def test_errors_of_a_flow():
     assert errors.values == pytest.approx(0.1, rel=0.2)
 
 
-# The samples.
-
-
 def test_identities_hold_with_the_probability_of_the_classes():
     found = first_gradients.identities(samples=200)
     assert float(found.sum_over_mean) == pytest.approx(2)

@@ -31,7 +31,6 @@ def problems(changed=0, other=20, behind=0.25):
 test_norms_and_the_difference = verdicts(
     rules.lo_45, problems, rr=[{}], pr=[{"other": 11}], cr=[{"changed": 7}], rc=[{"behind": 0.0}], ru=[{"behind": 0.02}]
 )
-
 test_the_leading_mode = verdicts(
     rules.lo_46,
     lambda change: by(case=dict(zip("abc", change))).expand_dims("gain"),
@@ -52,10 +51,6 @@ def low(*shares):
 test_the_inconsistency = verdicts(
     rules.lo_48, low, reproduced=[(0.5, 0.4)], partly=[(0.94, 0.42)], contradicted=[(0.9, 0.9)], undecided=[(0.7, 0.7)]
 )
-
-
-def test_low_shares_are_those_of_negative_biases():
-    assert [one.estimate for one in rules.lo_48(low(0.94, 0.42)).numbers.values()] == pytest.approx([0.94, 0.42])
 
 
 def rings(bump, carrier=0.0, cosine=-0.002, fine=None, error=0.0005):

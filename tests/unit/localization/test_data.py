@@ -14,7 +14,6 @@ XI = np.array([5.0, 10.0, 20.0, 40.0])
 
 
 def around(values, scatter, *dims, **labels):
-    """A table with draws along a last axis "seed", their means the values."""
     return over_seeds(values, *dims, around=SIGNS, scatter=scatter, **labels)
 
 
@@ -48,12 +47,10 @@ def lags(power=1.0, scatter=0.002, off=0.0):
 
 
 def spectrum(power):
-    """Of draws (seed, k)."""
     return xr.Dataset({"power": (("xi", "gain", "seed", "k"), power[None, None])})
 
 
 def falling(peak=0.0, scatter=0.01):
-    """A spectrum that falls, with a line at frequency 10."""
     k = np.arange(60)
     return spectrum((np.exp(-((k / 15) ** 2)) + peak * (k == 10)) * (1 + scatter * SIGNS[:, None] * np.cos(k)))
 
@@ -114,7 +111,6 @@ test_figure_1 = verdicts(
 
 
 def one_place(kurtosis=(0.0, -0.1, -0.5, -1.2, -1.4, -1.8, -1.95, -2.0), distance=None, histogram=0.004, part=0.0):
-    """Measures of one place by gain."""
     gains = list(processes.MARGINAL_GAINS)
     distance = 0.002 + 0.04 * np.arange(8) if distance is None else distance
     nonlinear = np.array([processes.nonlinear_part(gain) for gain in gains]) + part
@@ -130,7 +126,6 @@ def limit(first=0.004, steps=0.01):
 
 
 HEAVY = (0.0, 0.1, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
-
 test_gaussian_limit_and_steady_departure = verdicts(
     rules.lo_05,
     lambda one, other: (limit(**one), one_place(**other)),
@@ -140,7 +135,6 @@ test_gaussian_limit_and_steady_departure = verdicts(
     ru=[({}, {"distance": np.full(8, 0.1)})],
     rc=[({}, {"distance": 0.4 - 0.04 * np.arange(8)})],
 )
-
 test_tails_and_a_measure = verdicts(
     rules.lo_06,
     one_place,
@@ -151,14 +145,12 @@ test_tails_and_a_measure = verdicts(
     cc=[{"histogram": 0.05}, {"part": 0.05}],  # another density
     cu=[{"histogram": 0.01}],
 )
-
-
-def cut_rings(ratio=1.0, scatter=0.02):
-    return xr.Dataset({"ratio": around([1.0, ratio], scatter, "case"), "cut": around(3, 0.01)})
-
-
 test_seam = verdicts(
-    rules.lo_07, cut_rings, reproduced=[{}], contradicted=[{"ratio": 3.0}], undecided=[{"ratio": 1.1}, {"scatter": 0.2}]
+    rules.lo_07,
+    lambda ratio=1.0, scatter=0.02: xr.Dataset({"ratio": around([1, ratio], scatter, "case"), "cut": around(3, 0.01)}),
+    reproduced=[{}],
+    contradicted=[{"ratio": 3.0}],
+    undecided=[{"ratio": 1.1}, {"scatter": 0.2}],
 )
 
 

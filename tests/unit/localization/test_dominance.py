@@ -35,10 +35,9 @@ def test_advantage_is_paired():
     assert value.tolist() == [0, -0.25, -1] and error == pytest.approx([0, np.std([0, 0, 0, 1]) / 2, 0])
 
 
-@pytest.mark.parametrize("moved", [False, True])
-def test_filters_do_not_disturb_one_another(moved):
-    many = dominance.outcomes_at_a_point(stream("same"), ONE, TWO, W, 30, moved=moved)
-    alone = dominance.outcomes_at_a_point(stream("same"), ONE, TWO, W[1:], 30, moved=moved)
+def test_filters_do_not_disturb_one_another():
+    many = dominance.outcomes_at_a_point(stream("same"), ONE, TWO, W, 30, moved=True)
+    alone = dominance.outcomes_at_a_point(stream("same"), ONE, TWO, W[1:], 30, moved=True)
     assert many.shape == (2, 30) and (many[1] == alone[0]).all()
 
 

@@ -35,7 +35,6 @@ test_negative_fields_alone_are_localised = verdicts(
 def gain_table(ipr=(0.05, 0.06, 0.1, 0.25, 0.3, 0.3, 0.3), slow=1.0):
     axes = {"sign": [-1, 1], "gain": [0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0]}
     values = over_seeds([ipr, np.full(7, 0.06)], "sign", "gain", scatter=0.002)
-    values[1] = 0.06
     frequency = np.array([slow, 16.0])[:, None, None]
     return table(axes | {"seed": range(3)}, ipr=values, frequency=frequency)
 
@@ -83,12 +82,7 @@ test_what_scaling_up_raises = verdicts(
 )
 
 
-@cases(
-    {
-        "answered": [(0.1, 0.3), (0.1, 0.9), (0.9, 0.3), (0.9, 0.9)],
-        "undecided": [(0.1, 0.5)],
-    }
-)
+@cases({"answered": [(0.1, 0.3), (0.1, 0.9), (0.9, 0.3), (0.9, 0.9)], "undecided": [(0.1, 0.5)]})
 def test_shape_or_scale(change, outcome):
     """Losses with either change alone that keep so much of a reduction from 0.5 to 0.3."""
     spread = 0.002 * np.outer([-1, 0, 1], [0, 1, 1, 0, 0])

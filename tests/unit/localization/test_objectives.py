@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import cases, decided, over_seeds, planted, table, verdicts
+from planted.records import cases, over_seeds, planted, table, verdicts
 
 from experiments.localization.objectives import cells as objectives
 from experiments.localization.objectives import rules
@@ -27,7 +27,6 @@ def on_average(average, point, gap=0.0, error=0.001):
 
 
 FLAT, TURNED = [[0.7, 0.6], [0.7, 0.6]], [[0.7, 0.6], [0.6, 0.7]]
-
 test_equal_ratio_and_equal_probability = verdicts(
     rules.lo_28,
     lambda gap, error=0.001: on_average(FLAT, FLAT, gap, error),
@@ -36,7 +35,6 @@ test_equal_ratio_and_equal_probability = verdicts(
     partly=[((0.2, 0.0),), (0.03,)],
     undecided=[(0.05, 0.01)],
 )
-
 test_the_best_filter_of_both_problems = verdicts(
     rules.lo_29,
     lambda average, wave=0.6: (on_average(average, TURNED), (0.6, wave)),
@@ -152,7 +150,6 @@ test_the_gaussian_chain = verdicts(
     rc=[({}, {"line": 1e-3}), ({}, {"drawn": 0.02})],
     ru=[({}, {"drawn": 0.005})],
 )
-
 test_the_closed_form = verdicts(
     rules.lo_39, chain, answered=[{}], contradicted=[{"integral": 1e-6}, {"drawn": 0.02}], undecided=[{"pairs": 1000}]
 )
@@ -165,12 +162,12 @@ def ends(beyond=0.0):
 
 
 test_a_search_stays_within_the_extremes = verdicts(rules.lo_40, ends, answered=[0], contradicted=[0.002])
-
-
-@cases({"reproduced reproduced reproduced": [0], "reproduced contradicted contradicted": [50]})
-def test_the_polar_form(change, outcome):
-    draws = table({"form": ["(11)", "(12)"], "gain": [3.0], "seed": [0]}, differ=[[[0]], [[change]]])
-    assert decided(rules.lo_41(draws.assign(pairs=10_000))) == outcome
+test_the_polar_form = verdicts(
+    rules.lo_41,
+    lambda *differ: table({"form": ["(11)", "(12)"]}, differ=differ).expand_dims(["gain", "seed"]).assign(pairs=1e4),
+    rrr=[(0, 0)],
+    rcc=[(0, 50)],
+)
 
 
 def behind(compared, scatter=0.001):

@@ -90,13 +90,3 @@ def test_search_reaches_the_extremes_of_the_spectra():
     assert found.smallest * (1 - 1e-6) <= low < found.smallest * 1.5
     basis = reductions.real_modes(40, 5)
     assert basis @ basis.T == pytest.approx(np.eye(11), abs=1e-12)
-
-
-@pytest.mark.parametrize("swapped", [False, True])
-def test_kurtosis_term_is_the_first_order_of_a_mixture(swapped):
-    # h = a V with a^2 = 1 + e or 1 - e, V normal: excess kurtosis 3 e^2, and the arctangent law given both factors
-    r, factors = 1.3, np.sqrt(1 + 0.1 * np.array([1, -1]))
-    law = np.mean(dominance.at_a_point((r * factors if not swapped else r / factors) ** 2))
-    term = reductions.kurtosis_term(r**2, *((0.03, 0) if not swapped else (0, 0.03)))
-    assert law - dominance.at_a_point(r**2) == pytest.approx(term, rel=0.02)
-    assert law - dominance.at_a_point(r**2) != pytest.approx(-term, rel=0.02)

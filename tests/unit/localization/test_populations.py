@@ -30,26 +30,22 @@ def fields(seeds=3, plus=17, bump=True, fast=True, n=40, width=2.0, swapped=0):
 
 
 def both(runs):
-    """The same runs at both gains."""
     return xr.concat([runs, runs], "gain").assign_coords(gain=[0.01, 3.0])
 
 
 STEPS = (0.01, 9.0)
-
 test_a_finer_ring_changes_nothing = verdicts(
     rules.lo_08,
     lambda steps=STEPS, **fine: (both(fields()), both(fields(n=400, **fine)), steps),
     reproduced=[{}],
     contradicted=[{"width": 3.5}, {"plus": 0}, {"steps": STEPS[::-1]}],
 )
-
 test_both_kinds_in_one_network = verdicts(
     rules.lo_09,
     lambda **change: (both(fields(**change)), both(fields(**change)).expand_dims(variant=["relu"])),
     reproduced=[{}],
     contradicted=[{"bump": False}, {"fast": False}, {"plus": 3}],
 )
-
 test_the_sign_of_the_bias_tells_slow_from_fast = verdicts(
     rules.lo_10,
     lambda **change: both(fields(**change)),
@@ -113,7 +109,6 @@ def arranged(plus=None, loss=None, accuracy=None, refitted=None, pruned=0.9, sca
 
 
 BEGUN = {name: 40 * share for name, share in (rules.EXTREME | rules.MODERATE).items()}
-
 test_is_the_balance_arbitrary = verdicts(
     rules.lo_15,
     arranged,
@@ -121,22 +116,15 @@ test_is_the_balance_arbitrary = verdicts(
     ccc=[({}, {})],
     cru=[({"begun 10": 10, "begun 30": 30}, {"begun at -2": 0.416})],
 )
-
 BAD = {"plus only": 0.6, "minus only": 0.6, "minus only, offset": 0.6}
-
 test_does_it_take_both = verdicts(
     rules.lo_16,
     arranged,
     reproduced=[{}],
     partly=[{"accuracy": BAD}],
-    contradicted=[
-        {"accuracy": BAD | {"plus only, offset": 0.6}},
-        {"loss": dict.fromkeys(rules.ALONE.values(), 0.5)},
-    ],
+    contradicted=[{"accuracy": BAD | {"plus only, offset": 0.6}}, {"loss": dict.fromkeys(rules.ALONE.values(), 0.5)}],
     undecided=[{"loss": dict.fromkeys(rules.ALONE.values(), 0.44), "scatter": 0.01}],
 )
-
-
 test_is_balancing_required = verdicts(
     rules.lo_17,
     arranged,
@@ -163,9 +151,6 @@ def test_an_order_says_what_is_decided():
     values = {"a": np.array([0.9, 0.91, 0.92]), "b": np.array([0.8, 0.81, 0.82]), "c": np.array([0.7, 0.8, 0.92])}
     assert rules.ordered(values) == "a > b = c"
     assert rules.ordered(values, lowest=True) == "c = b > a"
-
-
-# The author's program.
 
 
 def test_the_truncated_start_has_the_variance_and_less_kurtosis():

@@ -39,8 +39,6 @@ def test_peaks_and_windows():
     W = np.array([[0, -3.0, 2, 0], [1, 1, 1, -1], [0, 0, 0, 0]])
     assert fields.peak_sign(W) == pytest.approx([-1, 1, np.nan], nan_ok=True)
     assert fields.window_share(W, 2) == pytest.approx([1, 0.5, np.nan], nan_ok=True)
-    assert fields.window_share(np.array([1.0, 0, 0, 0, 1]), 2) == pytest.approx(1)  # across the seam
-    assert fields.window_share(np.ones((4, 4)), 2, 2) == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize(
@@ -70,10 +68,9 @@ def test_populations_by_hand():
     assert populations.order(W, [-1.0, 1.0, -1.0, 1.0]).tolist() == [0, 2, 3, 1]
 
 
-def test_gaps_and_uniformity_by_hand():
+def test_gaps_by_hand():
     assert populations.largest_gap([0.0, 10, 20, 35], 40) == 15 and populations.largest_gap([39.0, 1], 40) == 38
     assert populations.largest_gap([], 40) == 40 == populations.largest_gap([3.0], 40)
-    assert populations.rayleigh(np.arange(12), 12) > 0.99 and populations.rayleigh([1.0] * 12, 12) < 1e-4
 
 
 def test_a_constant_has_no_fit_and_an_oscillation_a_wide_one():

@@ -20,12 +20,10 @@ def sides(**planted):
 
 
 def around(values, scatter, *dims, **labels):
-    """A table with draws along a last axis "seed", their means the values."""
     return over_seeds(values, *dims, around=SIGNS, scatter=scatter, **labels)
 
 
 def pixels(mean=0.0, low=(1.0, 1e-4, 2.0)):
-    """Means of pixels, and variances at both ends of the gain."""
     variance = np.column_stack([low, np.ones(3)])
     ends = table({"normalisation": NAMES, "end": [0.01, 100.0]}, variance=variance)
     return ends.assign(mean=around(np.full((2, 4), mean), 1e-3, "xi", "gain"))
@@ -39,7 +37,6 @@ test_zero_mean_and_limit = verdicts(
     ccc=[{"mean": 0.5}],  # values in (0, 1)
     ucu=[{"mean": 0.03}],
 )
-
 test_prefactor_of_the_classes = verdicts(
     rules.lo_52, lambda *pair: sides(_18=pair), reproduced=[(2.0, 2.0)], contradicted=[(2.0, 4.0)]
 )
@@ -119,7 +116,6 @@ test_the_blank = verdicts(
 
 
 def on_spheres(whole=-0.02, gone=0.0, raw=-0.4, scatter=1e-4):
-    """Losses against the gain as drawn and with one norm."""
     s = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
     curves = 1 + np.array([whole * s, gone * s, raw * (s > 0)])
     axes = {"of": ["unit", "unit, one norm", "raw, one norm"], "gain": list(starting_draws.SPHERE_GAINS)}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import cases, over_seeds, verdicts
+from planted.records import over_seeds, verdicts
 
 from experiments.localization.tiling import cells as ring_average
 from experiments.localization.tiling import rules
@@ -14,9 +14,10 @@ D = nlgp.ring_distance(N)
 BUMP, FAST = 5 * np.exp(-((D / 2) ** 2)), 2 * np.cos(2 * np.pi * 17 * D / N)
 
 
-def tiled(alike=True, seeds=3, reach=N, flipped=0.5):
+def tiled(alike=True, seeds=3, reach=N, flipped=0.5, crowding=1.0):
     """Networks of shifts of a slow and a fast field, or of random fields; biases -5 and +4."""
-    fields = np.array([np.roll(shape, k * reach // N % N) for shape in (BUMP, FAST) for k in range(N)])
+    shifts = [int(reach * (k / N) ** crowding) for k in range(N)]
+    fields = np.array([np.roll(shape, shift) for shape in (BUMP, FAST) for shift in shifts])
     W = fields if alike else np.random.default_rng(0).standard_normal((seeds, *fields.shape))
     W = np.ones((seeds, 1, 1)) * W * np.where(np.arange(2 * N)[:, None] % 10 >= 10 * flipped, 1, -1)
     b = np.tile(np.repeat([-5.0, 4.0], N), (seeds, 1))
@@ -24,7 +25,6 @@ def tiled(alike=True, seeds=3, reach=N, flipped=0.5):
 
 
 def both(first, second=None):
-    """Runs at both gains."""
     return xr.concat([first, first if second is None else second], "gain").assign_coords(gain=[0.01, 3.0])
 
 
@@ -35,9 +35,12 @@ test_fields_are_copies = verdicts(
     cccc=[both(tiled(alike=False))],
     ccrr=[both(tiled(alike=False), tiled())],
 )
-
 test_centres_cover_the_ring = verdicts(
-    rules.lo_20, tiled, reproduced=[{}], contradicted=[{"reach": 15}, {"flipped": 0.1}]
+    rules.lo_20,
+    tiled,
+    reproduced=[{}, {"reach": 32}, {"flipped": 0.4}, {"flipped": 0.6}, {"crowding": 2.3}],  # a gap of 9 pixels
+    undecided=[{"reach": 31}],
+    contradicted=[{"reach": 15}, {"reach": 30}, {"flipped": 0.2}, {"flipped": 0.8}, {"crowding": 3.0}],
 )
 
 
@@ -56,25 +59,29 @@ def measured(scatter=0.01, **errors):
     return xr.Dataset(found | {"bound": errors.get("bound", 0.5)})
 
 
-LARGE = {"template_shares": 0.4, "template_halves": 0.5}
-
-
-@cases(
-    {
-        "reproduced reproduced": [(LARGE, {})],
-        "reproduced contradicted": [(LARGE, {"template_halves": 0.45})],
-        "contradicted contradicted": [(LARGE, {"template_halves": 0.45, "template_shares": 0.36})],
-        "contradicted reproduced": [
-            (LARGE, {"r_template_shares": 0.8}),
-            ({"template_shares": 0.1, "template_halves": 0.5}, {}),
-        ],
-        "reproduced undecided": [(LARGE, {"template_halves": 0.33, "scatter": 0.02})],
-    }
-)
-def test_a_ring_average(change, outcome, monkeypatch):
+@pytest.fixture(autouse=True)
+def measured_already(monkeypatch):
     monkeypatch.setattr(ring_average, "measured", lambda runs: runs)
-    found = rules.lo_21(tuple(measured(**errors) for errors in change))
-    assert [*found.parts.values()] == np.repeat(outcome.split(), 2).tolist()  # at both gains
+
+
+LARGE = {"template_shares": 0.4, "template_halves": 0.5}
+test_a_ring_average = verdicts(
+    lambda *both: rules.lo_21(both),
+    lambda *both: tuple(measured(**errors) for errors in both),
+    rrrr=[(LARGE, {})],
+    rrcc=[(LARGE, {"template_halves": 0.45})],
+    cccc=[(LARGE, {"template_halves": 0.45, "template_shares": 0.36})],
+    ccrr=[(LARGE, {"r_template_shares": 0.8}), ({"template_shares": 0.1, "template_halves": 0.5}, {})],
+    rruu=[(LARGE, {"template_halves": 0.33, "scatter": 0.02})],
+)
+test_equation_5 = verdicts(
+    rules.lo_24,
+    measured,
+    reproduced=[{}],
+    corrected=[{"five_halves": 2.5}, {"lost_five_halves": 0.4}],
+    contradicted=[{"five_halves": 2.5, "bound": 1.5}],
+    undecided=[{"five_halves": 1 / 3}],
+)
 
 
 def test_equation_4_is_exact_for_tiled_networks():
@@ -103,24 +110,7 @@ def test_shares_of_the_variance():
     assert rules.carried(3.0, 5 * h) < 0.1
 
 
-@cases(
-    {
-        "reproduced": [{}],
-        "corrected": [{"five_halves": 2.5}, {"lost_five_halves": 0.4}],
-        "contradicted": [{"five_halves": 2.5, "bound": 1.5}],
-        "undecided": [{"five_halves": 1 / 3}],
-    }
-)
-def test_equation_5(change, outcome, monkeypatch):
-    monkeypatch.setattr(ring_average, "measured", lambda runs: runs)
-    assert rules.lo_24(measured(**change)).verdict == outcome
-
-
-# The formulas on networks that meet their assumptions, and on one that does not.
-
-
 def formulas(*parts):
-    """Of a network of such parts."""
     W, b = (np.concatenate([part[name].values[0] for part in parts]) for name in ("W", "b"))
     processes = nlgp.Process(N, 2.0, 3.0), nlgp.Process(N, 1.0, 3.0)
     batch = nlgp.minibatch(np.random.default_rng(1), *processes, 200)

@@ -146,7 +146,6 @@ def test_decoupled_systems_are_the_descent_until_a_cone_is_left():
 
 
 def test_balance_moves_by_the_told_amount():
-    assert decoupling.one_step_gap(0, 50, 6, 3, 0.05) < 1e-13
     x, y, network, _ = two_fits.draw(0, 50)
     end = flow.train(x, y, network, step=0.1, steps=1000).network
     moved = decoupling.balance(end.W, end.v) - decoupling.balance(network.W, network.v)

@@ -107,21 +107,11 @@ def orthogonal(agree):
 test_orthogonal_inputs = verdicts(rules.sb_12, orthogonal, reproduced=[8], contradicted=[7])
 
 
-def test_the_count_of_orthogonal_inputs():
-    found = geometry.orthogonal_counts(3)
-    assert int(found.agree) == int(found.of) == 8
-
-
 def test_the_numbers_of_vectors_are_those_of_the_samples():
     found = few_directions.numbers(12, draws=4)
     rng = stream("few directions", "teacher", "gaussian", 12, 3)
     x = rng.standard_normal((12, 2))
     assert int(found.number[3]) == len(extremal.circle(x, x[:, 0] + 0.3 * rng.standard_normal(12)))
-
-
-@pytest.mark.parametrize("law", few_directions.LAWS)
-def test_the_pull_of_a_linear_teacher_does_not_depend_on_the_direction(law):
-    assert float(few_directions.drift(law, 2, n=40_000, directions=10).worst) < 5
 
 
 def test_a_wrong_mean_pull_would_be_seen(monkeypatch):

@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 
 from shallow.book import paths
-from shallow.book.claims.rows import Document, Row
+from shallow.book.claims.rows import Row
 from shallow.book.claims.verdicts import VERDICTS
 
 # Symbol and colour of each verdict; white text on any of the colours has a contrast of at least 4.5.
@@ -207,27 +207,6 @@ def otherwise(rows: Sequence[Row]) -> str:
     """How many claims we read in another way than the rule, if there are any."""
     number = sum(row.reading is not None for row in rows)
     return f' <small class="ledger-otherwise">{number} read otherwise</small>' if number else ""
-
-
-def card(document: Document, rows: Sequence[Row]) -> Display:
-    """The head of a chapter: document, counts by verdict, headline claims."""
-    headlines = [row for row in rows if row.rank == "headline"]
-    first = [f"{document.title} ({document.authors}, {document.year})", f"{len(rows)} claims: {tally(rows)}"]
-    text = "\n".join([*first, *(f"{row.id} · {row.verdict} · {row.claim}" for row in headlines)])
-    badges = " ".join(f"{number}&nbsp;×&nbsp;{badge(verdict)}" for verdict, number in counts(rows).items() if number)
-    badges += otherwise(rows)
-    items = "".join(
-        f"<tr><td>{cell_link(row)}</td><td>{badge(row.verdict)}</td><td>{escape(row.claim)}</td></tr>"
-        for row in headlines
-    )
-    claims = f'<a href="{to("claims")}#{document.chapter}">{len(rows)} claims</a>'
-    html = (
-        f'<div class="ledger-card" style="border:1px solid #8886;border-radius:.5em;padding:.8em 1em;margin:.6em 0">'
-        f"<p><b>{escape(document.title)}</b><br>{escape(document.authors)}, {document.year}. "
-        f"{escape(document.published)}.</p><p>{claims}: {badges}</p>"
-        f'<table class="ledger ledger-headlines"><tbody>{items}</tbody></table></div>'
-    )
-    return Display(text, html)
 
 
 def cell_link(row: Row) -> str:

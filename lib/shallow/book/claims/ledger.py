@@ -11,9 +11,9 @@ from IPython.display import display as show_in_page
 
 from shallow.book import paths, session
 from shallow.book.claims import display, found
-from shallow.book.claims.display import Display, Report
+from shallow.book.claims.display import Report
 from shallow.book.claims.rounding import settled
-from shallow.book.claims.rows import Row, documents, read
+from shallow.book.claims.rows import Row, read
 from shallow.book.claims.rules import Outcome, Rule, rules
 
 #: What came out of a claim, in words.
@@ -37,7 +37,6 @@ class Ledger:
 
     def __init__(self, chapter: str, folder: Path = paths.CLAIMS) -> None:
         self.rows = {row.id: row for row in read(chapter, folder)}
-        self.document = documents(folder)[chapter]
         self.chapter, self.folder = chapter, folder
 
     def __getitem__(self, id: str) -> Row:
@@ -47,10 +46,6 @@ class Ledger:
             hint = f"; near it: {', '.join(near)}" if near else ""
             raise KeyError(f"{self.chapter}.yml has no claim {id!r}{hint}")
         return self.rows[id]
-
-    def card(self) -> Display:
-        """The head of a chapter: the document, the counts by verdict, its headline claims with their verdicts."""
-        return display.card(self.document, list(self.rows.values()))
 
     def show(self, *ids: str, **data: object) -> None:
         """Decide claims and show each with its rule and what came out: one in a box, several as lines of a table.
