@@ -150,8 +150,7 @@ RECORDS: dict[str, Recipe] = {
     "spike_position_2000": Recipe(
         steps,
         {"rule": ["Adam code", "Adam text"], "rate": [0.001, 0.01, 0.1, 1.0, 10.0], "seed": FIVE},
-        {},
-        "Ten Adam steps: exponents and the position of the spike",
+        about="Ten Adam steps: exponents and the position of the spike",
     ),
     "spike_position_8000": Recipe(
         steps,

@@ -343,8 +343,7 @@ RECORDS: dict[str, Recipe] = {
     ),
     "frozen": of_networks(
         {"degree": [3, 4, 5, 6, 7], "mode": ["stop-first", "first-last", "reinit"], "run": RUNS},
-        {},
-        "Networks whose first layer is frozen after one epoch",
+        about="Networks whose first layer is frozen after one epoch",
     ),
     "warm_up": of_networks(
         {"degree": [3, 6], "warmup": [0, 1, 2, 3, 5, 8, 12, 20], "run": RUNS},

@@ -220,8 +220,7 @@ RECORDS: dict[str, Recipe] = {
     "paced": Recipe(
         paced,
         {"variant": list(PACED), "design": TWO_DESIGNS, "seed": list(range(150))},
-        {},
-        "Bumps with one thing changed, at steps that are small and equal for the kernel",
+        about="Bumps with one thing changed, at steps that are small and equal for the kernel",
     ),
     "small_steps": Recipe(
         refined,
@@ -230,13 +229,11 @@ RECORDS: dict[str, Recipe] = {
             "design": ["iid", "strat", "poor(5,1)", "two_rightmost"],
             "seed": list(range(50, 100)),
         },
-        {},
-        "Bumps of the test loss as the step is cut finer and finer at equal training time",
+        about="Bumps of the test loss as the step is cut finer and finer at equal training time",
     ),
     "one_layer": Recipe(
         one_layer,
         {"train": ["all", "output", "hidden"], "step": [0.001, 0.01], "design": TWO_DESIGNS, "seed": list(range(50))},
-        {},
-        "Test loss and bumps when all parameters, the output weights or the hidden layer alone are trained",
+        about="Test loss and bumps when all parameters, the output weights or the hidden layer alone are trained",
     ),
 }

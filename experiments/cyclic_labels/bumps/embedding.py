@@ -144,8 +144,7 @@ RECORDS: dict[str, Recipe] = {
     "imbalance": Recipe(
         imbalance,
         {"points": [1, 2, 3, 5, 8], "step": [0.001, 0.01], "train": ["output", "all"], "seed": list(range(20))},
-        {},
-        "A poor cluster on a fixed random embedding and in the full network, 20,000 and 200,000 epochs",
+        about="A poor cluster on a fixed random embedding and in the full network, 20,000 and 200,000 epochs",
     ),
     "noise_coordinates": Recipe(
         noisy,

@@ -266,7 +266,6 @@ RECORDS: dict[str, Recipe] = {
     "dissected": Recipe(
         dissected,
         {"design": list(POOR), "seed": list(range(50))},
-        {},
-        "Runs with poor clusters taken apart: losses, pulls and kinks while a bump rises and falls",
+        about="Runs with poor clusters taken apart: losses, pulls and kinks while a bump rises and falls",
     ),
 }

@@ -240,8 +240,7 @@ RECORDS: dict[str, Recipe] = {
     "ablations": Recipe(
         ablation,
         {"variant": list(ABLATIONS), "points": list(POINTS), "seed": SEEDS},
-        {},
-        "Dose and response: points in one cluster, one factor changed at a time",
+        about="Dose and response: points in one cluster, one factor changed at a time",
     ),
     "ablations_stratified": Recipe(
         ablation,
@@ -261,14 +260,12 @@ RECORDS: dict[str, Recipe] = {
     "spikes": Recipe(
         spiky,
         {"design": ["strat", "equi", "iid"], "step": [0.0003, 0.001, 0.003, 0.01], "seed": SEEDS},
-        {},
-        "Spikes of the test loss at four steps, records every 20 epochs",
+        about="Spikes of the test loss at four steps, records every 20 epochs",
     ),
     "designs": Recipe(
         designed,
         {"design": list(DESIGNS), "step": [0.001, 0.01], "seed": SEEDS},
-        {},
-        "Bumps and ends of the runs of seven designs at two steps",
+        about="Bumps and ends of the runs of seven designs at two steps",
     ),
     "designs_other_seeds": Recipe(
         designed,

@@ -110,26 +110,22 @@ RECORDS: dict[str, Recipe] = {
     "kernel_regime": Recipe(
         regime,
         {"width": [128, 512, 8192], "step": MODE_STEPS, "seed": list(range(10))},
-        {},
-        "The kernel after 20,000 epochs against the kernel at initialisation",
+        about="The kernel after 20,000 epochs against the kernel at initialisation",
     ),
     "sensitivity": Recipe(
         sensitivity,
         {"width": [128, 512, 8192], "step": [0.001 * 4.0**k for k in range(-3, 4)], "seed": list(range(10))},
-        {},
-        "Oscillation of the projections, and the effect of one label or one point, by width and step",
+        about="Oscillation of the projections, and the effect of one label or one point, by width and step",
     ),
     "spectra": Recipe(
         kernel_spectra.dominance,
         {"initial": list(INITIALISATIONS), "width": WIDTHS, "n": [20, 50, 100, 200], "seed": list(range(50))},
-        {},
-        "Shares of the eigenvalues in the trace of the kernel at initialisation",
+        about="Shares of the eigenvalues in the trace of the kernel at initialisation",
     ),
     "early_signal": Recipe(
         kernel_spectra.early,
         {"width": [128, 512, 8192], "design": ["iid", "strat"], "seed": list(range(20))},
-        {},
-        "Kernel, labels and output gradient by mode at epochs 0 and 100",
+        about="Kernel, labels and output gradient by mode at epochs 0 and 100",
         agreement=Agreement(rounding=("labels", "share"), eigenvalues="eigenvalues"),
     ),
 }

@@ -330,8 +330,7 @@ RECORDS: dict[str, Recipe] = {
     "modes": Recipe(
         summary,
         {"width": [128, 512], "step": MODE_STEPS, "design": MODE_DESIGNS, "seed": list(range(50))},
-        {},
-        "Projections of the output gradient on the eigenvectors of the kernel at initialisation",
+        about="Projections of the output gradient on the eigenvectors of the kernel at initialisation",
         # A third of the eigenvalues at width 128 vanish, and rounding chooses the eigenvectors.
         agreement=Agreement(rounding=("participation", "label_participation")),
     ),
@@ -344,14 +343,12 @@ RECORDS: dict[str, Recipe] = {
     "projection_ends": Recipe(
         ends,
         {"width": [128, 512], "design": ["iid", "two_rightmost"], "seed": list(range(200))},
-        {},
-        "Where the projections start and end, and the residual's beside them",
+        about="Where the projections start and end, and the residual's beside them",
     ),
     "bump_windows": Recipe(
         windows,
         {"width": [128, 512], "design": ["two_rightmost", "poor(5,1)"], "first": [0, 50]},
-        {},
-        "The projections of runs with and without a bump, in the windows of the bumps",
+        about="The projections of runs with and without a bump, in the windows of the bumps",
         replicates="first",
     ),
     "bumps_by_width": Recipe(

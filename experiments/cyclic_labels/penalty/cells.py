@@ -238,14 +238,12 @@ RECORDS: dict[str, Recipe] = {
             "step": STEPS,
             "seed": MANY,
         },
-        {},
-        "Bumps and ends of runs without and with a gradient penalty of five strengths",
+        about="Bumps and ends of runs without and with a gradient penalty of five strengths",
     ),
     "odd_curves": Recipe(
         odd,
         {"agop": [0.0, 0.001], "n": [20, 50], "step": STEPS, "seed": MANY},
-        {},
-        "Odd curves of the test loss on random data, smooth and jagged, without and with the gradient penalty",
+        about="Odd curves of the test loss on random data, smooth and jagged, without and with the gradient penalty",
     ),
     "penalty_after_zero": Recipe(
         after_zero,
@@ -262,13 +260,11 @@ RECORDS: dict[str, Recipe] = {
     "weight_decay": Recipe(
         decayed,
         {"design": ["poor(5,1)", "iid"], "step": STEPS, "decay": [0.0, 1e-4, 1e-3, 1e-2], "seed": MANY},
-        {},
-        "Bumps and final losses with weight decay",
+        about="Bumps and final losses with weight decay",
     ),
     "slope_shares": Recipe(
         mechanism.energies,
         {"agop": [0.0, 0.001], "design": ["poor(5,1)", "two_rightmost", "strat"], "seed": FIFTY},
-        {},
-        "Where the squared slope lives at the moments of a bump, without and with the gradient penalty",
+        about="Where the squared slope lives at the moments of a bump, without and with the gradient penalty",
     ),
 }

@@ -74,13 +74,11 @@ RECORDS: dict[str, Recipe] = {
     "frozen": Recipe(
         amplitudes.frozen,
         {"n": [10, 20, 50], "seed": list(range(10))},
-        {},
-        "A thousand epochs beyond zero training loss, without and with weight decay",
+        about="A thousand epochs beyond zero training loss, without and with weight decay",
     ),
     "saddle": Recipe(
         initialisation.saddle,
         {"n": [10, 50, 200], "periods": [3, 4], "seed": list(range(100))},
-        {},
-        "Directions of descent and of ascent at the zero network",
+        about="Directions of descent and of ascent at the zero network",
     ),
 }

@@ -227,7 +227,6 @@ RECORDS: dict[str, Recipe] = {
     "passage": Recipe(
         passage,
         {"alpha": [1, 0.5, 0.25, 0.1, 0.03, 0.01], "step": [0.001, 0.01], "seed": list(range(20))},
-        {},
-        "How long training takes to get going from small initial parameters",
+        about="How long training takes to get going from small initial parameters",
     ),
 }

@@ -182,8 +182,7 @@ RECORDS: dict[str, Recipe] = {
     "three_steps": Recipe(
         ensemble,
         {"form": list(STEPS), "base": [0, 1], "n": list(SIZES)},
-        {},
-        "Ten models one by one on 13 sizes: the sum, and two steps proportional to 1/n",
+        about="Ten models one by one on 13 sizes: the sum, and two steps proportional to 1/n",
         replicates="base",
     ),
     "normalised_steps": Recipe(
@@ -196,13 +195,11 @@ RECORDS: dict[str, Recipe] = {
     "sum_or_mean": Recipe(
         reduced,
         {"form": list(FORMS), "width": [128, 512], "n": [10, 20, 50, 80, 120, 160, 200, 400], "seed": list(range(20))},
-        {},
-        "Error, stability and surviving neurons of the sum and of two forms of the mean",
+        about="Error, stability and surviving neurons of the sum and of two forms of the mean",
     ),
     "active_terms": Recipe(
         active_terms,
         {"step": [0.01, 0.001], "n": [50, 100, 200], "seed": list(range(50))},
-        {},
-        "Active hinge terms and those near a label boundary, at three epochs",
+        about="Active hinge terms and those near a label boundary, at three epochs",
     ),
 }

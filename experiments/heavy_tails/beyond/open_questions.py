@@ -328,19 +328,16 @@ RECORDS: dict[str, Recipe] = {
     "surgeries": Recipe(
         surgeries,
         {"rate": [0.0, 0.1, 1.0], "seed": SEEDS},
-        {},
-        "Ten steps, 8000 points: trained weights without their tail, or without their singular vectors",
+        about="Ten steps, 8000 points: trained weights without their tail, or without their singular vectors",
     ),
     "dissected": Recipe(
         dissected,
         {"rate": [1.0], "seed": list(range(8))},
-        {},
-        "Ten steps, 8000 points: spectrum, vectors and size of the weights exchanged one by one",
+        about="Ten steps, 8000 points: spectrum, vectors and size of the weights exchanged one by one",
     ),
     "many_directions": Recipe(
         many_directions,
         {"teacher": list(TEACHERS), "rate": [0.1, 1.0], "seed": SEEDS},
-        {},
-        "Teachers with several directions: spectra after one and ten steps",
+        about="Teachers with several directions: spectra after one and ten steps",
     ),
 }

@@ -186,8 +186,7 @@ RECORDS: dict[str, Recipe] = {
     "spike_position_2000_more": Recipe(
         rate_sweeps.steps,
         {"rule": ["Adam code"], "rate": [0.001, 0.01, 0.1, 1.0, 10.0], "seed": list(range(5, 10))},
-        {},
-        "Ten Adam steps: exponents and the position of the spike, more draws",
+        about="Ten Adam steps: exponents and the position of the spike, more draws",
     ),
     "spike_position_8000_more": Recipe(
         rate_sweeps.steps,

@@ -353,7 +353,6 @@ RECORDS: dict[str, Recipe] = {
     "many_points": Recipe(
         many_points,
         {"n": [16384, 65536, 262144], **THREE},
-        {},
-        "Lemma B.4 where its bound says something: 128 points for each dimension, width 1500",
+        about="Lemma B.4 where its bound says something: 128 points for each dimension, width 1500",
     ),
 }

@@ -426,8 +426,7 @@ RECORDS: dict[str, Recipe] = {
     "overlaps_panels": Recipe(
         panel,
         {"figure": list(PANELS), "seed": [0]},
-        {},
-        "Overlaps of Figures 9, 12, 14, 16 to 18, 21 and 25 to 27: leading blocks of the matrices",
+        about="Overlaps of Figures 9, 12, 14, 16 to 18, 21 and 25 to 27: leading blocks of the matrices",
         agreement=ROUGH,
     ),
     "overlaps_noise_five": Recipe(

@@ -179,8 +179,7 @@ RECORDS: dict[str, Recipe] = {
     "batches": Recipe(
         batches,
         {"batch": [50, 200, 500, 2000], "rate": [0.1, 1.0], "seed": SEEDS},
-        {},
-        "Ten steps of Adam in mini-batches",
+        about="Ten steps of Adam in mini-batches",
     ),
     "spike_movement_ten": Recipe(
         overlaps.drop,

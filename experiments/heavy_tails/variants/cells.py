@@ -195,8 +195,7 @@ RECORDS: dict[str, Recipe] = {
     "mean_field_sizes": Recipe(
         first_step_of_gd,
         {"n": SIZES, "seed": SEEDS},
-        {},
-        "Corollary D.1: norms of the first update and threshold of GD at growing sizes",
+        about="Corollary D.1: norms of the first update and threshold of GD at growing sizes",
     ),
     "mean_field_gd_more": _spectra(
         "Figure 10: further draws", FURTHER, {"rule": ["GD code"], "rate": LARGE}, records=(0, 1), **FIELD

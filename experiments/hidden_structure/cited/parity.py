@@ -137,8 +137,7 @@ RECORDS: dict[str, Recipe] = {
     "parity": Recipe(
         sparse_parity,
         {"seed": list(range(5))},
-        {},
-        "Sparse parity with a biased half: network and kernel machines",
+        about="Sparse parity with a biased half: network and kernel machines",
         **SHORT,
     ),
     "parity_decay": Recipe(

@@ -151,8 +151,7 @@ RECORDS: dict[str, Recipe] = {
     "silent": Recipe(
         stepwise,
         {"task": list(TASKS), "scale": [1.0, 0.1], "run": list(range(5))},
-        {},
-        "Kernel alignment and loss step by step, from the author's and a ten times smaller initialisation",
+        about="Kernel alignment and loss step by step, from the author's and a ten times smaller initialisation",
         replicates="run",
         shortened={"later": ()},
         # Where the loss falls within these epochs, rounding decides where the steps of AdaDelta lead.
@@ -161,8 +160,7 @@ RECORDS: dict[str, Recipe] = {
     "silent_shuffled": Recipe(
         shuffled,
         {"task": ["independent 3", "independent 7", "correlated 7"], "run": list(range(5))},
-        {},
-        "Kernel alignment and loss step by step on labels dealt at random",
+        about="Kernel alignment and loss step by step on labels dealt at random",
         replicates="run",
         shortened={"epochs": (0, 1)},
     ),

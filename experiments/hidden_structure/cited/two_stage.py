@@ -286,8 +286,7 @@ RECORDS: dict[str, Recipe] = {
     "two_stage": Recipe(
         two_stage,
         {"run": list(range(5))},
-        {},
-        "The algorithm of Damian, Lee and Soltanolkotabi against its tangent kernels",
+        about="The algorithm of Damian, Lee and Soltanolkotabi against its tangent kernels",
         replicates="run",
         shortened={"degrees": (4,), "machines": False},
     ),

@@ -204,8 +204,7 @@ RECORDS: dict[str, Recipe] = {
     "orthant_sparse_rbf": Recipe(
         sparse_rbf,
         {"points": [0, 1, 2, 5, 10, 20, 50], "run": FIVE},
-        {},
-        "Few points in the otherwise empty orthant: Gaussian kernels",
+        about="Few points in the otherwise empty orthant: Gaussian kernels",
         replicates="run",
     ),
     "orthant_crossed": _recipe(

@@ -291,8 +291,7 @@ CHAOTIC = {
 RECORDS: dict[str, Recipe] = {
     "machines": _compared(
         {"degree": [3, 4, 5, 6, 7, 8, 9], "run": list(range(5))},
-        {},
-        "Networks, tangent machines and Gaussian machines on independent inputs, 2,500 points",
+        about="Networks, tangent machines and Gaussian machines on independent inputs, 2,500 points",
         shortened=UNTRAINED,
     ),
     "machines_same_points": _compared(
@@ -349,8 +348,7 @@ RECORDS: dict[str, Recipe] = {
     "gaussian_inputs": Recipe(
         by_dimension,
         {"inputs": [1, 2, 5, 10, 25, 50, 100], "run": list(range(20))},
-        {},
-        "The Gaussian machine against the number of inputs, on the points and labels of the other records",
+        about="The Gaussian machine against the number of inputs, on the points and labels of the other records",
         replicates="run",
     ),
 }

@@ -141,15 +141,13 @@ RECORDS: dict[str, Recipe] = {
     "nearest_neighbours": Recipe(
         neighbours,
         {"count": [1, 5, 25], "run": TEN},
-        {},
-        "Nearest neighbours in the input space, beside Table 1",
+        about="Nearest neighbours in the input space, beside Table 1",
         replicates="run",
     ),
     "fixed_kernels": Recipe(
         fixed,
         {"kernel": list(KERNELS), "run": list(range(5))},
-        {},
-        "Gaussian machines on x, on its absolute values, and averaged over the reflections",
+        about="Gaussian machines on x, on its absolute values, and averaged over the reflections",
         replicates="run",
         shortened={"whole": False},
     ),

@@ -315,16 +315,14 @@ RECORDS: dict[str, Recipe] = {
     "tangent_solvers": Recipe(
         solvers,
         {"depth": [1, 3], "run": FIVE[:3]},
-        {},
-        "The problems of Table 1 by two other solvers",
+        about="The problems of Table 1 by two other solvers",
         **SOLVED,
         shortened={"primal": False},
     ),
     "tangent_converged": Recipe(
         converged,
         {"depth": [1, 2, 3], "run": TEN},
-        {},
-        "Converged machines on the kernels of probability and logit",
+        about="Converged machines on the kernels of probability and logit",
         **SOLVED,
         shortened={"outputs": ("logit",)},
     ),

@@ -108,15 +108,13 @@ RECORDS: dict[str, Recipe] = {
     "first_steps": Recipe(
         early,
         {"loss": ["square", "absolute"], "gain": [0.01, 3.0], "seed": list(range(3))},
-        {},
-        "400 neurons, 400 steps: descent beside the closed-form equations of the start",
+        about="400 neurons, 400 steps: descent beside the closed-form equations of the start",
         shortened={"steps": 25},
     ),
     "fates": Recipe(
         fates,
         {"gain": [0.01, 1.0, 3.0], "seed": FRESH},
-        {},
-        "Standard networks trained twice from one start, and what the start predicts",
+        about="Standard networks trained twice from one start, and what the start predicts",
         shortened={"steps": 25},
     ),
 }

@@ -57,8 +57,7 @@ RECORDS: dict[str, Recipe] = {
     "altered": Recipe(
         altered,
         {"change": list(CHANGES), "gain": [0.01, 3.0], "seed": list(range(10))},
-        {},
-        "Ten standard networks, with the classes exchanged, and with biases held at 0",
+        about="Ten standard networks, with the classes exchanged, and with biases held at 0",
         shortened={"steps": [100]},
     ),
 }

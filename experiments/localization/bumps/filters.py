@@ -200,8 +200,7 @@ RECORDS: dict[str, Recipe] = {
     "filters_at_a_point": Recipe(
         at_a_point,
         {"n": [40], "gain": GAINS, "seed": SEEDS},
-        {},
-        "Objective (9) over waves, bumps and Gabor functions, 40 points",
+        about="Objective (9) over waves, bumps and Gabor functions, 40 points",
     ),
     "filters_at_a_point_400": Recipe(
         at_a_point,
@@ -212,14 +211,12 @@ RECORDS: dict[str, Recipe] = {
     "filters_on_average": Recipe(
         on_average,
         {"gain": [0.01, 3.0], "seed": SEEDS},
-        {},
-        "Objectives (6) and (9) of filters, each with its best norm and bias in (6)",
+        about="Objectives (6) and (9) of filters, each with its best norm and bias in (6)",
         shortened={"count": 4},
     ),
     "learned_filters": Recipe(
         learned,
         {"gain": [0.01, 1.0, 3.0, 100.0], "seed": SEEDS},
-        {},
-        "Learned fields in (9) against the best filters of all families",
+        about="Learned fields in (9) against the best filters of all families",
     ),
 }

@@ -92,8 +92,7 @@ RECORDS: dict[str, Recipe] = {
     "twin_filters": Recipe(
         in_objective,
         {"tails": ["light", "heavy"], "gain": GAINS, "seed": SEEDS},
-        {},
-        "Objective (9) of bumps on data with light and heavy tails and one covariance",
+        about="Objective (9) of bumps on data with light and heavy tails and one covariance",
     ),
     "gaussian_twins": Recipe(
         gaussian,

@@ -115,16 +115,14 @@ RECORDS: dict[str, Recipe] = {
     "shapes_at_ends": Recipe(
         fitted,
         {"gain": [0.01, 3.0], "seed": list(range(10))},
-        {},
-        "Ten standard networks at both gains: localisation, and fits of bumps and Gabor functions",
+        about="Ten standard networks at both gains: localisation, and fits of bumps and Gabor functions",
         shortened={"steps": [100]},
         agreement=Agreement(rounding=("width",)),  # of a field without an end, a thousand rings: rounding decides
     ),
     "growth": Recipe(
         grown,
         {"gain": [0.01, 3.0], "seed": list(range(10))},
-        {},
-        "Norms, shapes and spectra of the fields over time, ten standard networks at both gains",
+        about="Norms, shapes and spectra of the fields over time, ten standard networks at both gains",
         agreement=Agreement(rounding=("noise",)),  # this ring has no cycles beyond `EXCITED`
         shortened={"steps": 100, "whole": False},
     ),

@@ -192,21 +192,18 @@ RECORDS: dict[str, Recipe] = {
     "shape_and_scale": Recipe(
         split,
         {"gain": [0.01, 3.0], "seed": [0, 1, 2]},
-        {},
-        "Norms and directions of the fields over time, and what either is worth without the other",
+        about="Norms and directions of the fields over time, and what either is worth without the other",
         shortened={"steps": 100, "whole": False},
     ),
     "scaled_bumps": Recipe(
         scaled,
         {"seed": list(range(5))},
-        {},
-        "Bumps with norm and bias that grow together: the probabilities (8) and (6), and the loss",
+        about="Bumps with norm and bias that grow together: the probabilities (8) and (6), and the loss",
     ),
     "planted_fields": Recipe(
         followed,
         {"begin": list(BEGINNINGS), "gain": [0.01, 3.0], "seed": [0, 1, 2]},
-        {},
-        "Negative biases alone, from bumps, from long waves and from random fields",
+        about="Negative biases alone, from bumps, from long waves and from random fields",
         shortened={"steps": 100},
     ),
 }

@@ -9,7 +9,6 @@ from experiments.heavy_tails import estimators, gradient_laws
 from experiments.heavy_tails.beyond import open_questions
 from shallow.book import records
 from shallow.data.single_index import LINKS, expectation, moments
-from shallow.spectra import rank_one
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 
 ACTIVATIONS = ("tanh", "centred softplus", "quadratic")
@@ -184,9 +183,3 @@ def test_no_odd_function_does_better_than_the_odd_part(link):
         assert float(expectation(lambda z, f=other: (sigma(z) - f(z)) ** 2)) >= floor - 1e-12
     if link != "tanh":  # the twin: a function that is not odd
         assert float(expectation(lambda z: (sigma(z) - sigma(z)) ** 2)) < floor
-
-
-def test_outlier_formula_is_used_at_the_effective_norm():
-    theta = gradient_laws.spike_norm(900, 600, overlap=0.5, tilt=1.0)
-    effective = np.sqrt(gradient_laws.effective_square(theta, 600, overlap=0.5, tilt=1.0))
-    assert effective == pytest.approx(rank_one.threshold(900, 600)) and theta > 1.2 * effective
