@@ -89,3 +89,7 @@ def test_comparisons_of_kernels_and_subspaces():
     rest = empirical.without(kernel, basis[:, :2] * [3, 5])
     projection = np.eye(30) - basis[:, :2] @ basis[:, :2].T
     assert difference(rest, projection @ kernel @ projection) < 1e-12
+
+
+def test_dependent_functions_span_what_one_of_them_spans():
+    assert np.trace(empirical.without(np.eye(3), np.ones((3, 2)))) == pytest.approx(2)

@@ -26,6 +26,7 @@ from shallow import alignment, clusters, committee, gaussian_loss, mlp, nets, st
 from shallow import receptive_fields as fields
 from shallow.data import cyclic, images, nlgp, single_index
 from shallow.display import short
+from shallow.kernels import empirical
 from shallow.spectra import esd, marchenko_pastur, tail_laws, tails
 from shallow.train import first_layer, flow, univariate
 
@@ -194,6 +195,8 @@ REFUSED = [
     ("dimension", lambda: shells.compared(0, 1)),
     ("radii", lambda: shells.profile(given.RNG, [0.5, 4.0])),
     ("directions", lambda: single_index.Teacher(np.ones((2, 3)))),
+    ("seed", lambda: single_index.split(given.TEACHER, 2, seed=1.0)),
+    ("first", lambda: empirical.subspace_alignment(np.ones((3, 2)), np.eye(3)[:, :2])),
     ("directions", lambda: single_index.Teacher([[1.0, 0], [0.6, 0.8]])),
     ("dtype", lambda: single_index.split(given.TEACHER, 2, seed=0, dtype=np.float16)),
     ("indices", lambda: single_index.random_teacher(given.RNG, 3, indices=4)),
