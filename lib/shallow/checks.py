@@ -2,7 +2,7 @@
 
 The message of the ValueError has the argument's name, what is allowed, and what was given.  Checks stand before an
 argument is converted, since what follows may not notice: `np.asarray` drops the mask of a masked array, and takes dates
-for numbers.  All of arrays but :func:`unmasked` refuse what :func:`numbers` refuses.
+for numbers.  All that take numbers refuse what :func:`numbers` refuses.
 """
 
 from __future__ import annotations

@@ -63,8 +63,9 @@ def wrong_by(record, name, cell):
 
 def relabelled(cell):
     """The cell with another label in every coordinate in turn."""
-    for name in cell.coords.keys() & {*cell.indexes}:
-        for *others, last in [cell[name].values.tolist()] if cell[name].size else []:
+    for name, labels in cell.indexes.items():
+        if len(labels):
+            *others, last = labels.tolist()
             another = last + "x" if isinstance(last, str) else last + abs(last) + 1 if np.isfinite(last) else 0.5
             yield name, cell.assign_coords({name: [*others, another]})
 
