@@ -1,8 +1,8 @@
 """Checks of arguments: each takes them by name, returns nothing, and refuses the first that is not as it must be.
 
 The message of the ValueError has the argument's name, what is allowed, and what was given.  Checks stand before an
-argument is converted, since what follows may not notice: `np.asarray` drops the mask of a masked array, and takes dates
-for numbers.  All that take numbers refuse what :func:`numbers` refuses.
+argument is converted, since what follows may not notice: `np.asarray` drops a mask, a unit and an imaginary part, and
+takes dates for numbers.  All that take numbers refuse what :func:`numbers` refuses.
 """
 
 from __future__ import annotations
@@ -10,31 +10,33 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Collection, Iterator
-from numbers import Number
+from fractions import Fraction
 from types import EllipsisType
 from typing import Any
 
 import numpy as np
 
 Shape = tuple[int | str | EllipsisType | None, ...]
-_KINDS = "biufc"  # of NumPy's number types
+_KINDS = "biuf"  # of NumPy's number types
 _NAMED = {"(-inf, inf)": "finite", "(0, inf)": "positive and finite", "[0, inf)": "finite and not negative"}
 
 
 def numbers(**arrays: Any) -> None:
-    """Numbers: arrays, tensors, numbers, lists and tuples of them, truth values; None is an argument left out.
+    """Real numbers: arrays, tensors, numbers, lists and tuples of them, truth values; None is an argument left out.
 
-    Refused are masked arrays, whether or not anything in them is masked, dates and time differences, structured arrays,
-    words and objects; and NumPy's unsigned integers and those of fewer than 64 bits, since sums and products with them
-    wrap around: only whole arrays of them are taken, images for example, which functions convert.
+    Refused is what an array cannot hold, or only a part of it: complex numbers, masked arrays, whether or not anything
+    in them is masked, and all other subclasses of arrays, quantities with a unit, sparse arrays, tensors that require a
+    gradient, dates and time differences, structured arrays, words and objects; and NumPy's unsigned integers and those
+    of fewer than 64 bits, since sums and products with them wrap around: only whole arrays of them are taken, images
+    for example, which functions convert.
 
     Cost: a microsecond for an array, 0.2 for each entry of a list.
     """
     for name, values in arrays.items():
         if _is_narrow(values):
             raise ValueError(f"{name} must be a number that does not wrap around, got {type(values).__name__} {values}")
-        if not _are_numbers(values):
-            raise ValueError(f"{name} must hold numbers, none of them masked, got {_kind(values)}")
+        if refused := _refusal(values):
+            raise ValueError(f"{name} must hold real numbers, none of them masked, got {refused}")
 
 
 def wide(**arrays: Any) -> None:
@@ -43,13 +45,6 @@ def wide(**arrays: Any) -> None:
         dtype = np.asarray(values).dtype
         if dtype.kind == "u" or (dtype.kind == "i" and dtype.itemsize < 8):
             raise ValueError(f"{name} must hold numbers that do not wrap around, got {dtype}")
-
-
-def unmasked(**arrays: Any) -> None:
-    """No masked arrays; for arrays that may hold other than numbers."""
-    for name, values in arrays.items():
-        if isinstance(values, np.ma.MaskedArray):
-            raise ValueError(f"{name} must be an array that is not masked, got a masked array")
 
 
 def within(interval: str, /, **values: Any) -> None:
@@ -139,7 +134,7 @@ def array(wanted: Shape, /, **arrays: Any) -> None:
     """
     numbers(**arrays)
     for name, values, text, fits in _compared(wanted, arrays):
-        if not (fits and np.isfinite(values).all()):
+        if not (fits and np.isfinite(np.asarray(values)).all()):
             raise ValueError(f"{name} must be finite of shape {text}, got {given(values)}")
 
 
@@ -188,7 +183,7 @@ def _lie_in(interval: str, values: Any) -> Any:
     if type(values) in (float, int):  # without NumPy, ten times as fast: trainers are called often
         return above(values, low) and below(values, high)
     values = np.asarray(values)
-    return (values.dtype.kind != "c") & above(values, low) & below(values, high)
+    return above(values, low) & below(values, high)
 
 
 def _all(fine: Any) -> bool:
@@ -216,21 +211,23 @@ def _is_narrow(value: Any) -> bool:
     return isinstance(value, np.integer) and (value.dtype.kind == "u" or value.dtype.itemsize < 8)
 
 
-def _are_numbers(values: Any) -> bool:
-    if isinstance(values, np.ndarray):
-        return values.dtype.kind in _KINDS and not isinstance(values, np.ma.MaskedArray)
+def _refusal(values: Any) -> str | None:
+    """What is there instead of real numbers, or beside them; None if it is as it should be."""
+    if values is None or isinstance(values, float | int | Fraction | range):
+        return None
     if isinstance(values, list | tuple | set | frozenset):
-        return all(isinstance(part, float | int) or _are_numbers(part) for part in values)
-    if hasattr(values, "dtype"):  # the type of a tensor has no kind
-        return getattr(values.dtype, "kind", "f") in _KINDS
-    return values is None or isinstance(values, Number | range) or np.asarray(values).dtype.kind in _KINDS
-
-
-def _kind(values: Any) -> str:
-    """What is no number."""
-    if isinstance(values, list | tuple | set | frozenset):
-        return _kind(next(part for part in values if not _are_numbers(part)))
+        return next(filter(None, map(_refusal, values)), None)
     if isinstance(values, np.ma.MaskedArray):
         return "a masked array"
-    dtype = np.asarray(values).dtype
-    return f"a structured array of {', '.join(dtype.names)}" if dtype.names else f"type {dtype}"
+    kind = type(values)
+    if hasattr(kind, "units") or (isinstance(values, np.ndarray) and kind not in (np.ndarray, np.memmap)):
+        return f"a {kind.__name__}"  # which is more than its numbers
+    try:
+        dtype = np.asarray(values).dtype
+    except (TypeError, ValueError, RuntimeError) as error:  # a tensor says what to do
+        return f"a {kind.__name__} ({error})"
+    if dtype.kind in _KINDS:
+        return None
+    if dtype.names:
+        return f"a structured array of {', '.join(dtype.names)}"
+    return f"type {dtype}" if isinstance(values, np.ndarray | np.generic | str) else f"{kind.__name__} of type {dtype}"

@@ -185,6 +185,7 @@ def _energy(W: np.ndarray, dimension: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sizes(shape: int | tuple[int, ...]) -> tuple[int, ...]:
+    checks.numbers(shape=shape)
     sizes = tuple(np.atleast_1d(shape).tolist())
     if len(sizes) not in (1, 2) or not all(isinstance(n, int) and n > 1 for n in sizes):
         raise ValueError(f"shape must be one or two integers of at least 2, got {shape}")

@@ -27,3 +27,10 @@ def test_chapters(chapter):
     cells = [cell.source for cell in references.code_cells(jupytext.read(chapter))]
     assert references.ruff(*CHAPTER, f"--stdin-filename={chapter.stem}.py", "-", code="\n\n".join(cells) + "\n") == ""
     assert [source for source in cells if source.rstrip().endswith(";")] == []
+
+
+@pytest.mark.parametrize("chapter", references.chapters(), ids=lambda path: path.stem)
+def test_a_save_in_jupyterlab_changes_nothing(chapter):
+    """`jupytext --to md:myst PAGE` writes a page as it has to be."""
+    text = chapter.read_text(encoding="utf-8")
+    assert jupytext.writes(jupytext.reads(text, "md:myst"), "md:myst") == text

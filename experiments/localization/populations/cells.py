@@ -102,7 +102,7 @@ def spectral_similarity(W: np.ndarray) -> np.ndarray:
 
 def pairs(values: np.ndarray) -> np.ndarray:
     """The m(m - 1)/2 entries above the diagonal of a matrix (m, m): one for each pair."""
-    checks.unmasked(values=values)
+    checks.numbers(values=values)
     values = np.asarray(values)
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
         raise ValueError(f"values must have shape (m, m), got {values.shape}")

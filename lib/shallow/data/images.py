@@ -99,7 +99,7 @@ def subset(x: np.ndarray, y: np.ndarray, count: int, rng: np.random.Generator) -
         ValueError: when x and y differ in length or count is not in 1..n.
     """
     checks.generators(rng=rng)
-    checks.unmasked(x=x, y=y)
+    checks.numbers(x=x, y=y)
     x, y = np.asarray(x), np.asarray(y)
     if y.ndim != 1 or len(x) != len(y):
         raise ValueError(f"x and y must have one length, got shapes {x.shape} and {y.shape}")

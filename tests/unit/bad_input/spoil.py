@@ -25,9 +25,9 @@ NUMBERS = {"nan": np.nan, "inf": np.inf, "0": 0, "-1": -1, "1e300": 1e300, "word
 #: No huge ones: a huge whole number is no bad input but a long run, or more memory than there is.
 WHOLE_NUMBERS = {how: bad for how, bad in NUMBERS.items() if how != "1e300"} | {"1/2": 0.5}
 NAMES = {"unknown": "unknown", "None": None}
-ARRAYS = ("nan", "inf", "words", "complex", "whole", "narrow", "unsigned", "empty", "scalar", "stacked", "longer")
+ARRAYS = ("nan", "inf", "words", "whole", "narrow", "unsigned", "empty", "scalar", "stacked", "longer")
 #: What is no array of numbers: refused by name wherever an array is an argument.
-NO_NUMBERS = ("masked", "dates", "durations", "structured", "objects")
+NO_NUMBERS = ("complex", "masked", "dates", "durations", "structured", "objects", "record", "gradient")
 TYPES = ("whole", "narrow", "unsigned")
 ERRORS = (ValueError, TypeError, Diverged)
 
@@ -118,6 +118,8 @@ OF_ARRAYS = {
     "durations": lambda plain, floats: np.round(floats).astype(np.int64).astype("timedelta64[s]"),
     "structured": lambda plain, floats: floats.astype([("value", float)]),
     "objects": lambda plain, floats: floats.astype(object),
+    "record": lambda plain, floats: floats.view(np.recarray),
+    "gradient": lambda plain, floats: torch.tensor(floats, requires_grad=True),
     "booleans": lambda plain, floats: floats > 0,
 }
 
@@ -155,19 +157,16 @@ def no_numbers(found: Any) -> int:
 def complaint(case: Case, name: str, how: str, bad: Any, plain: Any) -> str | None:
     """What is wrong with the outcome of one bad argument; None if it is refused or shows.
 
-    It is refused by an error that names the argument, and NaN or infinity where it holds them; words, None, complex
-    numbers and wrong shapes also by one that does not.  NaN, infinity and numbers out of range show in a result that is
+    It is refused by an error that names the argument, and NaN or infinity where it holds them; words, None
+    and wrong shapes also by one that does not.  NaN, infinity and numbers out of range show in a result that is
     no number, arrays of integers have the result that they have as floats, and for a wrong shape see :func:`belongs`.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        warnings.simplefilter("error", np.exceptions.ComplexWarning)
         try:
             found = case(**{name: bad})
-        except np.exceptions.ComplexWarning:
-            return None
         except ERRORS as error:
-            unnamed = how in ("words", "None", "complex", *ARRAYS[5:])
+            unnamed = how in ("words", "None", *ARRAYS[4:])
             if unnamed or isinstance(error, Diverged):
                 return None
             if not re.search(rf"\b{name.removesuffix('s')}s?\b", str(error)):
@@ -176,13 +175,11 @@ def complaint(case: Case, name: str, how: str, bad: Any, plain: Any) -> str | No
             return None if says else f"the error does not say what was given: {error}"
         except (OverflowError, RuntimeError) as error:
             large = how == "1e300" and re.search("overflow|out of range", str(error))
-            return None if large or how == "complex" else f"{type(error).__name__}: {error}"
+            return None if large else f"{type(error).__name__}: {error}"
         except Exception as error:
             return f"{type(error).__name__}: {error}"
         if how in ("nan", "inf", "0", "-1", "1e300", "1/2"):
             return None if no_numbers(found) > no_numbers(plain) else f"{numbers(found)}"
-        if how == "complex":
-            return None if any(array.dtype.kind == "c" for array in numbers(found)) else f"complex: {numbers(found)}"
         if how == "float":
             return None if alike(found, plain) else f"other than for an integer: {numbers(found)}"
         if how in TYPES:
