@@ -1,4 +1,4 @@
-"""Execute the pages that are not yet in Jupyter Book's cache, as many at a time as there are cores, the longest first.
+"""Execute the pages that are not in Jupyter Book's cache, as many at a time as this process has cores, longest first.
 
     python tools/execute.py CACHE PAGE.md ...
 
@@ -19,6 +19,8 @@ import page_keys
 from jupyter_cache import get_cache
 from jupyter_cache.executors import load_executor
 from jupyter_cache.executors.basic import ExecutionWorkerLocalMProc, ProcessData
+
+from shallow.extras import cpu_count
 
 TIMEOUT = 600  # seconds for a cell, as in _config.yml
 MYST = {"name": "myst_nb_md", "type": "plugin"}
@@ -42,7 +44,7 @@ def main(folder: str, pages: list[str]) -> None:
     due = load_executor("local-parallel", cache).get_records(None, staged, clear_tracebacks=True)
     due.sort(key=lambda record: Path(record.uri).stat().st_size, reverse=True)
     tasks = [ProcessData(record.pk, record.uri, cache, TIMEOUT, False) for record in due]
-    with Pool() as pool:  # one task at a time: the executor of jupyter-cache hands them out in bunches
+    with Pool(cpu_count()) as pool:  # one task at a time: the executor of jupyter-cache hands them out in bunches
         done = pool.map(ExecutionWorkerLocalMProc(), tasks, chunksize=1)
     failed = {uri for status, uri in done if status != 0}
     complete.add({page: whole[page] for page in changed if str(Path(page).resolve()) not in failed})

@@ -19,6 +19,7 @@ from docutils import nodes
 from PIL import Image
 
 from shallow.book import laboratories
+from shallow.extras import cpu_count
 
 LABORATORIES = re.compile(r'data-laboratory="(\w+)"')
 
@@ -68,7 +69,7 @@ def _begin(app, env) -> None:
         done = Path(app.doctreedir) / "light"
         done.mkdir(exist_ok=True)
         pictures = [Path(app.srcdir, file) for file in env.images if len(Path(file).stem) == 64]  # a hash
-        pool = Pool(max(1, os.cpu_count() - 1))
+        pool = Pool(max(1, cpu_count() - 1))
         running = pool.map_async(functools.partial(_quantised, done), pictures)
         app.connect("build-finished", functools.partial(_exchange, done, pool, running), priority=900)
 

@@ -108,7 +108,7 @@ def shape(values: np.ndarray, h: int, d: int, *, initial: np.ndarray | None = No
     r"""The shape of a spectrum.
 
     Args:
-        values: eigenvalues of $W^\top W$, any order, shape (min(h, d),), the three largest positive.
+        values: eigenvalues of $W^\top W$, any order, shape (min(h, d),), all positive.
         h, d: shape of W.
         initial: eigenvalues of the same seed's W before training, same shape, for UNCHANGED.
 

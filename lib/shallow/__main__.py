@@ -182,6 +182,8 @@ def verify(names, cells, whole, minutes, jobs, confirm) -> None:
     except KeyboardInterrupt:
         click.echo("\ninterrupted; what was compared before is " + ("noted" if confirm else "above"), err=True)
         sys.exit(INTERRUPTED)
+    except OSError as problem:  # a manifest or a lock cannot be written
+        raise click.ClickException(str(problem)) from problem
     sys.exit(1 if failed else 0)
 
 
@@ -216,9 +218,13 @@ def claim(ids, anew) -> None:
         rows = [row_of(id.upper()) for id in ids]
     except KeyError as unknown:
         raise click.UsageError(unknown.args[0]) from None
-    agree = [deciding.show(row, anew=anew) for row in rows]
+    try:
+        agree = [deciding.show(row, anew=anew) for row in rows]
+    except records.RecordError as problem:
+        raise click.ClickException(str(problem)) from problem
     sys.exit(0 if all(agree) else 1)
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(errors="namereplace")  # a check mark is "\N{CHECK MARK}" where the encoding has none
     main()

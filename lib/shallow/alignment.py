@@ -50,7 +50,8 @@ def population(teacher: TwoLayer, w: np.ndarray) -> np.ndarray:
     v, w = _directions(teacher.W, w)
     if teacher.b.any():
         raise ValueError("teacher must have no biases")
-    w = w / np.linalg.norm(w, axis=-1, keepdims=True)
+    w = np.ldexp(w, -np.frexp(np.abs(w).max(axis=-1, keepdims=True))[1])  # exact: no square leaves the range
+    w /= np.linalg.norm(w, axis=-1, keepdims=True)
     sizes = np.linalg.norm(v, axis=1)
     units = v / np.where(sizes, sizes, 1.0)[:, None]
     # Half angles keep the digits that arccos loses for parallel vectors.

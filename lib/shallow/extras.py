@@ -7,10 +7,11 @@ NumPy, SciPy and numba are always there.
 
 from __future__ import annotations
 
+import functools
 import pkgutil
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -30,8 +31,9 @@ SOURCES = {
     "cpu_count": "joblib:cpu_count",
     "xarray": "xarray",
 }
-#: Package -> the extra of the distribution that holds it; all others are in the extra `book`.
-_EXTRA = {"torch": "torch"}
+#: Module -> the extra of the distribution that brings it; all others are in the extra `book`.
+_EXTRA = {"torch": "torch", "torch.nn": "torch", "sklearn.datasets": "images"}
+_EXTRA |= dict.fromkeys(("sklearn.svm", "sklearn.exceptions"), "machines")
 _NAMES = {"sklearn": "scikit-learn"}
 
 
@@ -40,7 +42,8 @@ def __getattr__(name: str) -> Any:
         return sys.modules.get("torch") or SimpleNamespace(Generator=())
     if name not in SOURCES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    package = SOURCES[name].partition(":")[0].partition(".")[0]
+    module = SOURCES[name].partition(":")[0]
+    package = module.partition(".")[0]
     try:
         found = pkgutil.resolve_name(SOURCES[name])
     except ModuleNotFoundError as error:
@@ -49,10 +52,30 @@ def __getattr__(name: str) -> Any:
         if name == "threadpool_limits":
             return _unlimited
         library = _NAMES.get(package, package)
-        command = f"pip install 'shallow-book[{_EXTRA.get(package, 'book')}]'"
+        command = f"pip install 'shallow-book[{_EXTRA.get(module, 'book')}]'"
         raise ImportError(f"{library} is needed for that and not installed: {command}", name=package) from None
+    if name == "fetch_openml":
+        found = _with_one_error(found)
     globals()[name] = found  # so that the next import is a plain look-up
     return found
+
+
+def _with_one_error(fetch: Callable) -> Callable:
+    """A function that downloads, with an OSError for all that goes wrong.
+
+    scikit-learn has a ValueError for a wrong digest and for status 412, http and zlib have errors of their own.
+    """
+
+    @functools.wraps(fetch)
+    def fetch_or_say(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return fetch(*args, **kwargs)
+        except ImportError:
+            raise
+        except Exception as error:
+            raise OSError(f"{type(error).__name__}: {error}") from error
+
+    return fetch_or_say
 
 
 @contextmanager

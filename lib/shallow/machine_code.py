@@ -7,17 +7,21 @@ source leads to the code of a former one.  In a folder that is named by the sour
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import re
 import shutil
 import sys
+import tempfile
 import time
+import warnings
 from contextlib import suppress
 from pathlib import Path
 
 LIBRARY = Path(__file__).parent
-KEPT = LIBRARY / "__pycache__"
+#: Where the folders are: beside the sources or, where nobody may write there, in the cache of the user.
+PLACES = LIBRARY / "__pycache__", Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "shallow")
 DAY = 86_400.0  # seconds after which the folder of other sources goes that no process has used
 COMPILING = re.compile(rb"numba|compiled|inlined")  # in a file with compiled functions, or what they are made with
 
@@ -26,21 +30,44 @@ def keep() -> None:
     """Have numba keep what it compiles in this process, and in those that it starts, in the folder of these sources.
 
     It does so by the environment variable NUMBA_CACHE_DIR, and leaves one alone that somebody else has set.  Damaged
-    files are removed, since numba ends with an error of pickle's at each.  Cost: the reading of all
-    sources, tens of milliseconds.
+    files are removed, since numba ends with an error of pickle's at each.  Where no place can be written, a warning
+    says so, and the folder is a temporary one, which goes with the process.
+
+    Cost: the reading of all sources, tens of milliseconds.
     """
-    if Path(os.environ.get("NUMBA_CACHE_DIR", KEPT / "none")).parent != KEPT:
+    places = [place for one in PLACES if (place := Path(os.path.expanduser(one))).is_absolute()]
+    if Path(os.environ.get("NUMBA_CACHE_DIR", places[0] / "none")).parent not in places:
         return
-    folder = KEPT / f"numba-{_digest(LIBRARY, LIBRARY.parents[1] / 'experiments')}"
-    os.environ["NUMBA_CACHE_DIR"] = str(folder)
-    with suppress(OSError):  # numba finds another place where this one cannot be written
-        folder.mkdir(parents=True, exist_ok=True)
+    name = f"numba-{_digest(LIBRARY, LIBRARY.parents[1] / 'experiments')}"
+    with suppress(OSError):  # without any place numba says so, at the first function that it is to keep
+        folder = (next(filter(_is_writable, places), None) or _passing(places)) / name
+        os.environ["NUMBA_CACHE_DIR"] = str(folder)
+        folder.mkdir(exist_ok=True)
         _remove_damaged(folder)
-        for other in KEPT.glob("numba-*"):
+        for other in folder.parent.glob("numba-*"):
             if time.time() - max(other.stat().st_mtime, _checked(other)) > DAY:
                 shutil.rmtree(other, ignore_errors=True)
     if numba := sys.modules.get("numba"):
         numba.config.reload_config()
+
+
+def _is_writable(folder: Path) -> bool:
+    """Whether files can be written into a folder, which is made if need be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+def _passing(places: list[Path]) -> Path:
+    """A folder that goes with this process, and a warning."""
+    folder = tempfile.mkdtemp(prefix="shallow-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    said = f"machine code is compiled anew by every process: {' and '.join(map(str, places))} cannot be written"
+    warnings.warn(f"{said}; NUMBA_CACHE_DIR names another folder", RuntimeWarning, stacklevel=4)
+    return Path(folder)
 
 
 def _digest(*folders: Path) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 from scipy import stats as scipy_stats
 
-from shallow import checks
+from shallow import checks, scaling
 
 RESAMPLES = 2000
 
@@ -39,15 +39,18 @@ class Interval:
         """
         checks.shape(("n",), draws=draws)
         checks.finite(estimate=estimate, draws=draws)
+        checks.within("[-1, 1]", estimate=np.round(estimate, 12), draws=np.round(draws, 12))  # but for rounding
         checks.integers(2, pairs=pairs)
+        if len(draws) < 2:
+            raise ValueError(f"draws must be at least two, got {checks.given(draws)}")
         most = 1 - 6 / (pairs**3 - pairs)
         centre, drawn = (np.arctanh(np.clip(values, -most, most)) for values in (estimate, draws))
         low, high = np.tanh(centre + scipy_stats.norm.ppf([0.025, 0.975]) * np.std(drawn, ddof=1))
         return cls(float(estimate), float(np.minimum(low, estimate)), float(np.maximum(high, estimate)))
 
     def exceeds(self, value: float) -> bool | None:
-        """Whether the quantity exceeds value: None if the interval contains value, and does not say."""
-        return None if self.contains(value) else bool(self.low > value)
+        """Whether the quantity exceeds value: None if the interval contains value or has no ends, and does not say."""
+        return self.above(value) if self.above(value) or self.below(value) else None
 
     def above(self, value: float) -> bool:
         """Whether the whole interval lies above value."""
@@ -75,7 +78,7 @@ class Interval:
 
 
 def _no_negative_zero(value: float, spec: str) -> float:
-    return 0.0 if float(format(value, spec).rstrip("%")) == 0 else value
+    return 0.0 if format(value, spec) == format(-0.0, spec) else value
 
 
 def stream(*names: str | int) -> np.random.Generator:
@@ -90,6 +93,7 @@ def percentiles(draws: np.ndarray, *, axis: int | None = None, skip_nan: bool = 
     NaN if a draw is, unless such draws are left out.
     """
     checks.shape((..., "n"), draws=draws)
+    checks.positive(**{"number of draws": np.size(draws)})
     return (np.nanquantile if skip_nan else np.quantile)(draws, [0.025, 0.975], axis=axis)
 
 
@@ -104,7 +108,8 @@ def wilson(successes: int | np.ndarray, trials: int | None = None) -> Interval:
         if not np.isin(flags, (0, 1)).all():
             raise ValueError("successes must be counts with trials, or an array of booleans")
         successes, trials = int(flags.sum()), flags.size
-    if trials % 1 or successes % 1 or not (trials >= 1 and 0 <= successes <= trials):
+    checks.shape((), successes=successes, trials=trials)
+    if trials % 1 or successes % 1 or not (1 <= trials < 2**63 and 0 <= successes <= trials):
         raise ValueError(f"trials must be positive and successes in 0..trials, got {successes} of {trials}")
     result = scipy_stats.binomtest(int(successes), int(trials)).proportion_ci(method="wilson")
     return Interval(successes / trials, float(result.low), float(result.high))
@@ -119,8 +124,14 @@ def student(values: np.ndarray) -> Interval:
     values = np.asarray(values, dtype=float)
     if len(values) < 2:
         raise ValueError(f"values must hold at least two runs, got {checks.given(values)}")
+    unit = scaling.unit(values)
+    values = values / unit
     half = special.stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / len(values) ** 0.5
-    return Interval(float(values.mean()), float(values.mean() - half), float(values.mean() + half))
+    return _around(values.mean(), half, unit)
+
+
+def _around(middle: float, half: float, unit: float) -> Interval:
+    return Interval(*(float(end) * unit for end in (middle, middle - half, middle + half)))
 
 
 def share(flags: np.ndarray) -> Interval:
@@ -149,13 +160,14 @@ def welch(first: np.ndarray, second: np.ndarray) -> Interval:
         if len(values) < 2:
             raise ValueError(f"{name} must hold at least two values, got {checks.given(values)}")
         samples.append(np.asarray(values, dtype=float))
-    apart = float(samples[0].mean() - samples[1].mean())
+    unit = scaling.unit(*samples)
+    samples = [values / unit for values in samples]
+    apart = samples[0].mean() - samples[1].mean()
     parts = np.array([values.var(ddof=1) / len(values) if np.ptp(values) else 0.0 for values in samples])
-    if not parts.any():
-        return Interval(apart, apart, apart)
+    if not (parts**2).any():  # no spread, or none beside the difference
+        return _around(apart, 0.0, unit)
     freedom = parts.sum() ** 2 / sum(part**2 / (len(values) - 1) for part, values in zip(parts, samples, strict=True))
-    half = float(special.stdtrit(freedom, 0.975) * parts.sum() ** 0.5)
-    return Interval(apart, apart - half, apart + half)
+    return _around(apart, special.stdtrit(freedom, 0.975) * parts.sum() ** 0.5, unit)
 
 
 def newcombe(first: np.ndarray, second: np.ndarray) -> Interval:
@@ -201,9 +213,10 @@ def bootstrap(
     if len(values) < 2:
         raise ValueError(f"values must hold at least two replicates, got {checks.given(values)}")
     checks.integers(1, resamples=resamples)
-    estimate = float(statistic(values, axis=0))
+    estimate = statistic(values, axis=0)
+    checks.shape((), statistic=estimate)
     rows = stream("bootstrap", name).integers(0, len(values), (resamples, len(values)))
-    if values.ndim == 1 and statistic in (np.mean, np.median):  # of all resamples at once, to the same bits
+    if statistic in (np.mean, np.median):  # of all resamples at once, to the same bits
         draws = statistic(values[rows], axis=1)
     else:
         draws = np.asarray([statistic(values[r], axis=0) for r in rows])
@@ -212,7 +225,7 @@ def bootstrap(
 
 def paired(first: np.ndarray, second: np.ndarray, *, name: str) -> Interval:
     """Mean of first - second over paired replicates, percentile bootstrap over the pairs."""
-    checks.array(np.shape(first), first=first, second=second)
+    checks.array(("n",), first=first, second=second)
     return bootstrap(np.asarray(first, dtype=float) - np.asarray(second, dtype=float), name=name)
 
 

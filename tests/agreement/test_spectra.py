@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.heavy_tails.first_update import cells as first_update
 from experiments.heavy_tails.overlaps import cells as overlaps
-from shallow.spectra import esd
+from shallow.spectra import esd, tails
 
 
 def with_spectrum(h: int, d: int, values: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -40,9 +41,53 @@ def test_rank_deficient_and_zero_matrices_have_their_zeros():
     rng = np.random.default_rng(0)
     low = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 20))
     values = esd.eigenvalues(low)
-    assert values[2] > 1 and (values[3:] >= 0).all() and values[3] < 1e-25 * values[0]
+    assert values[2] > 1 and (values[3:] == 0).all()
     assert not esd.eigenvalues(np.zeros((4, 3))).any()
     assert not esd.top(np.zeros((40, 30))).s.any()
+    assert esd.stable_rank(np.full(5, 1e308)) == 5
+
+
+@pytest.mark.parametrize(("h", "d"), [(60, 40), (40, 40), (300, 200)])
+def test_a_wide_spectrum_is_as_right_as_its_matrix_allows(h, d):
+    wanted = np.geomspace(1, 1e-24, min(h, d))
+    error = np.abs(esd.eigenvalues(with_spectrum(h, d, wanted)) / wanted - 1)
+    assert (error <= np.maximum(1e-8, 10 * np.finfo(float).eps / np.sqrt(wanted))).all()
+
+
+@pytest.mark.parametrize("power", [-560, -500, 500, 560])
+def test_units_are_powers_of_two_before_and_after(power):
+    W, unit = np.random.default_rng(4).standard_normal((60, 40)), 2.0**power
+    plain, scaled = esd.top(W, 3), esd.top(unit * W, 3)
+    assert scaled.s / unit == pytest.approx(plain.s, rel=1e-12)
+    assert np.abs(scaled.V - plain.V).max() < 1e-8
+    assert esd.singular_vectors(unit * W).s / unit == pytest.approx(esd.singular_vectors(W).s)
+    if abs(power) == 500:
+        assert esd.eigenvalues(unit * W) / unit / unit == pytest.approx(esd.eigenvalues(W), rel=1e-12)
+    else:
+        with pytest.raises(ValueError, match=r"^W must have singular values in .* for their squares, got "):
+            esd.eigenvalues(unit * W)
+
+
+INTEGERS = np.random.default_rng(5).integers(-9, 10, (60, 20)).astype(float)
+
+
+@pytest.mark.parametrize(
+    "W",
+    [np.hstack([INTEGERS, -INTEGERS]), 40 * np.eye(40) - 1, np.kron(np.diag(np.arange(1.0, 21)), [[1, -1], [-1, 1]])],
+)
+def test_no_matrix_has_the_start_of_the_iterations_in_its_null_space(W):
+    """All map the vector of ones to zero."""
+    assert not W.sum(axis=1).any()
+    known = np.linalg.svd(W, compute_uv=False)
+    assert esd.top(W, 1).s == pytest.approx(known[:1]) and esd.top(W, 1).s.shape == (1,)
+    assert first_update.along(W, 0 * W)(1.0)[0] == pytest.approx(known[0] ** 2)
+
+
+def test_results_are_arrays_without_negative_strides():
+    W = np.random.default_rng(6).standard_normal((60, 40))
+    values = esd.eigenvalues(W)
+    for array in (values, *esd.top(W, 2), *esd.singular_vectors(W), *tails.hill_path(values), esd.positive(values)):
+        assert min(array.strides) > 0
 
 
 @pytest.mark.parametrize(("h", "d"), [(90, 60), (60, 90)])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shallow.spectra import tails
+from shallow.spectra import esd, tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 from shallow.spectra.tail_laws import Exponential, LogNormal, PowerLaw, vuong
 
@@ -157,12 +157,65 @@ def test_exponents_do_not_depend_on_scale_or_order(seed, scale):
     assert after.xmin == pytest.approx(scale * before.xmin)
 
 
-def test_zeros_of_a_rank_deficient_matrix_are_no_bad_input():
-    values = np.append(np.zeros(40), np.geomspace(1, 100, 60))
-    assert tails.hill(values) == tails.hill(np.append(np.full(40, 0.5), values[40:]))
-    assert tails.scan(values) == tails.scan(values[40:])
-    path = tails.hill_path(values)
-    assert path.alpha[-1] == 1 and path.xmin[-1] == 0 and path.alpha[40] > 1
+@pytest.mark.parametrize("copies", [2, 3])
+def test_eigenvalues_that_are_zero_or_rounding_are_no_part_of_a_tail(copies):
+    W = np.random.default_rng(0).standard_normal((300, 100))
+    wanted, repeated = copies * esd.eigenvalues(W), np.hstack([W] * copies)
+    values = esd.eigenvalues(repeated)
+    assert (values[100:] == 0).all() and values[:100] == pytest.approx(wanted, rel=1e-8)
+    for spectrum in (values, np.linalg.svd(repeated, compute_uv=False) ** 2):
+        assert tails.hill(spectrum) == pytest.approx(tails.hill(wanted), rel=1e-8)
+        assert tails.scan(spectrum).alpha == pytest.approx(tails.scan(wanted).alpha, rel=1e-8)
+        assert tails.power_law(spectrum).alpha == pytest.approx(tails.power_law(wanted).alpha, rel=1e-8)
+        assert tails.hill_path(spectrum).alpha == pytest.approx(tails.hill_path(wanted).alpha, rel=1e-8)
+    assert len(esd.positive(np.append(values, 1e-25 * values[0]))) == 101
+    with pytest.raises(ValueError, match="^values must have at least 2 positive ones, got 1 of 3$"):
+        tails.hill([0.0, 1e-27, 1.0])
+
+
+#: Exponent, cut, size of the tail and distance by powerlaw 2.0.0, without a ceiling on the exponent, of the data sets
+#: that come with it: those of Clauset, Shalizi and Newman (SIAM Review 51, 2009), Section 6.
+DATA_SETS = {
+    "blackouts": (2.272637219830288, 230000.0, 59, 0.0606737962944387),
+    "cities": (2.3699521226938907, 52457.0, 580, 0.01884802271020647),
+    "fires": (2.163628678554638, 6324.0, 521, 0.0356980705031974),
+    "flares": (1.7884070781073644, 323.0, 1711, 0.008292713441903299),
+    "quakes": (1.9524033215511314, 10000.0, 2659, 0.03809767912720019),
+    "surnames": (2.2004164176019927, 14922.6, 2280, 0.03114084798368033),
+    "terrorism": (2.452286124632913, 12.0, 547, 0.022685796380525924),
+    "words": (2.023004831109283, 6.0, 3427, 0.01343616850737328),
+}
+
+
+@quiet
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_fits_of_known_data_are_those_of_powerlaw(name):
+    x, (alpha, xmin, size, distance) = powerlaw.load_test_dataset(name), DATA_SETS[name]
+    fit = tails.power_law(x)
+    assert (fit.xmin, fit.size) == (xmin, size)
+    assert fit.alpha == pytest.approx(alpha, rel=2e-13) and fit.distance == pytest.approx(distance, abs=1e-13)
+    if name == "blackouts":  # the quickest: what is stored is what the package gives
+        known = reference(x)
+        assert (known.alpha, known.xmin, known.n_tail, known.D) == pytest.approx(DATA_SETS[name], rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        lambda: PowerLaw(1.0, 0.5),
+        lambda: PowerLaw(1.0, 1.0),
+        lambda: Exponential(1.0, 0.0),
+        lambda: LogNormal(1.0, 0.0, -1.0),
+    ],
+)
+def test_a_law_without_a_density_is_refused(law):
+    with pytest.raises(ValueError, match="^(alpha|kappa|sigma) must be "):
+        law()
+
+
+def test_values_whose_ratios_overflow_are_refused():
+    with pytest.raises(ValueError, match="^values over xmin must be .*, got inf$"):
+        PowerLaw.fit([1e-300, 1e300], 1e-300)
 
 
 def test_constant_tails_have_infinite_exponents_and_are_not_chosen():

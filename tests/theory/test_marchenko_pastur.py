@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate
+from scipy import integrate, optimize
 
 from shallow.spectra import esd, tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur, fit, fitted_distance
 
-SHAPES = [(1500, 1000), (1000, 1500), (3000, 500), (400, 400), (1, 1), (7, 300)]
-laws = st.builds(MarchenkoPastur, st.integers(1, 5000), st.integers(1, 5000), st.floats(1e-6, 1e6))
+SHAPES = [(1500, 1000), (1000, 1500), (3000, 500), (400, 400), (1, 1), (7, 300), (1, 10**6), (10**10, 1)]
+sizes = st.integers(1, 5000) | st.integers(1, 10**10)
+laws = st.builds(MarchenkoPastur, sizes, sizes, st.floats(1e-6, 1e6) | st.sampled_from([1e-280, 1e280]))
 
 
 @functools.cache
@@ -52,6 +53,7 @@ def test_quantiles_invert_the_cdf(law, shares):
     assert np.abs(law.cdf(quantiles) - shares).max() < 1e-9
     assert (np.diff(quantiles) >= 0).all() and law.edges[0] <= quantiles[0] and quantiles[-1] <= law.edges[1]
     assert law.cdf(law.edges[0]) < 1e-12 and law.cdf(law.edges[1]) == pytest.approx(1, abs=1e-12)
+    assert (np.diff(law.cdf(np.linspace(*law.edges, 101))) >= 0).all()
 
 
 @given(laws)
@@ -97,6 +99,67 @@ def test_fitted_scale_is_the_one_of_the_matrix_and_the_best(variance, deleted):
     others = [MarchenkoPastur(600, 400, law.variance * c).distance(values) for c in np.geomspace(0.5, 2, 401)]
     assert best <= min(others) + 1e-9
     assert max(others) > 3 * best
+
+
+@pytest.mark.parametrize("rows", [2, 100, 10**6, 10**10])
+def test_exponent_of_the_law_keeps_its_digits_as_the_ratio_falls(rows):
+    """Over the angle t with x = 1 + q - 2 sqrt(q) cos t the density is 2 sin^2 t / (pi x), without a cancellation."""
+    q, root = 1 / rows, rows**-0.5
+
+    def integral(function, low, high):
+        def integrand(t):
+            return function(t) * 2 * np.sin(t) ** 2 / np.pi / (1 + q - 2 * root * np.cos(t))
+
+        return integrate.quad(integrand, low, high, epsabs=0, epsrel=1e-11)[0]
+
+    middle = optimize.brentq(lambda t: integral(np.ones_like, 0, t) - 0.5, 0.1, 3, xtol=1e-13)
+    at = 1 + q - 2 * root * np.cos(middle)
+    area = integral(lambda t: np.log1p(2 * root * (np.cos(middle) - np.cos(t)) / at), middle, np.pi)
+    assert MarchenkoPastur(rows, 1).hill == pytest.approx(1 + 0.5 / area, rel=1e-9)
+    assert MarchenkoPastur(rows, 1).quantile(0.5) == pytest.approx(rows * at, rel=1e-12)
+
+
+def test_only_the_eigenvalues_of_a_matrix_of_full_rank_and_of_the_shape_are_fitted():
+    rng = np.random.default_rng(0)
+    G, W = rng.standard_normal((600, 400)), rng.standard_normal((300, 200))
+    values, larger = esd.eigenvalues(G), np.linalg.eigvalsh(G @ G.T).clip(0)
+    W[:, :60] = 0
+    zeros, zeros_or_noise = esd.eigenvalues(W), np.linalg.svd(np.hstack([W[:, 60:]] * 2), compute_uv=False) ** 2
+    wrong = [(larger, 600, 400), (values, 300, 200), (zeros, 300, 200), (zeros_or_noise, 300, 280)]
+    for spectrum, h, d in wrong:
+        for refused in (fit, fitted_distance):
+            with pytest.raises(ValueError, match=r"^values must be .*, got "):
+                refused(spectrum, h, d)
+    with pytest.raises(ValueError, match="values must be at most 200, .* got 400"):
+        MarchenkoPastur(300, 200).distance(values)
+    assert fit(zeros[zeros > 0], 300, 140).variance == pytest.approx(1, rel=0.02)
+    assert fitted_distance(np.tile(values, 2), 600, 400, matrices=2) == pytest.approx(fitted_distance(values, 600, 400))
+
+
+@pytest.mark.parametrize("unit", [1e-290, 1e290])
+def test_scale_is_no_part_of_a_fit(unit):
+    values = gaussian_spectrum(600, 400, 0)
+    law, scaled = fit(values, 600, 400), fit(unit * values, 600, 400)
+    assert scaled.variance / unit == pytest.approx(law.variance) and scaled.hill == pytest.approx(law.hill)
+    assert scaled.distance(unit * values) == pytest.approx(law.distance(values))
+    assert scaled.moment(1) / unit == pytest.approx(law.moment(1))
+    with pytest.raises(ValueError, match="^k must .*, got 2"):
+        scaled.moment(2)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("variance", lambda: MarchenkoPastur(3, 2, 1e307)),
+        ("variance", lambda: MarchenkoPastur(3, 2, 1e-302)),
+        ("h", lambda: MarchenkoPastur(10**400, 2)),
+        ("k", lambda: MarchenkoPastur(2, 1, 0.5).moment(2000)),
+        ("values", lambda: fit([8.1e307, 8.1e307], 3, 2)),
+    ],
+)
+def test_what_overflows_is_refused_by_name(name, call):
+    with pytest.raises(ValueError, match=rf"\b{name}\b.* must .*, got"):
+        call()
 
 
 def test_distance_is_that_of_scipy():

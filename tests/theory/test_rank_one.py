@@ -41,6 +41,19 @@ def test_below_the_threshold_nothing_leaves_the_bulk():
     assert np.isnan(rank_one.strength(0.9 * said.eigenvalue, H, D))
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_units_and_sizes_change_no_overlap(unit):
+    theta = 3 * rank_one.threshold(H, D)
+    one, scaled = rank_one.spike(theta, H, D), rank_one.spike(theta * unit**0.5, H, D, unit)
+    assert np.divide(scaled, [unit, 1, 1]) == pytest.approx(np.array(one))
+    many = np.int64(10**10)  # of which the square wraps around
+    assert rank_one.spike(2e5, many, many).right == pytest.approx(0.75)
+    assert rank_one.strength(rank_one.spike(2e5, many, many).eigenvalue, many, many) == pytest.approx(2e5)
+    for name, call in (("theta", rank_one.spike), ("eigenvalue", rank_one.strength)):
+        with pytest.raises(ValueError, match=rf"^{name}\b.* must be in .*, got"):
+            call(1e151, H, D)
+
+
 def test_known_threshold_and_inverse():
     assert rank_one.threshold(1500, 1000) == pytest.approx(35.0, abs=0.01)
     assert rank_one.threshold(1500, 1000, 1 / 1000) == pytest.approx(1.107, abs=1e-3)

@@ -1,6 +1,7 @@
 """A claim decided from the command line: its records recomputed, its outcome beside the ledger's."""
 
 import re
+import shutil
 
 import pytest
 from click.testing import CliRunner, Result
@@ -64,6 +65,16 @@ def test_the_records_of_a_rule_are_recomputed_first(ruled, monkeypatch):
 
     monkeypatch.setattr(verification, "verify", differs)
     assert claim("CL-14", "--anew").exit_code == 1 and "differs" in claim("CL-14", "--anew").stdout
+
+
+def test_what_is_damaged_or_cannot_be_written_is_one_line(ruled, recorded):
+    shutil.rmtree(recorded.parent / ".cells", ignore_errors=True)
+    (recorded.parent / ".cells").touch()
+    noted = CliRunner().invoke(main, ["verify", NAME, "--confirm"])
+    assert noted.exit_code == 1 and noted.stderr.startswith("Error: ") and ".cells" in noted.stderr
+    (recorded / "quick.nc").unlink()
+    result = claim("CL-14")
+    assert result.exit_code == 1 and result.stderr.startswith("Error: ") and f"record {NAME}" in result.stderr
 
 
 def test_a_rule_of_no_record_says_so(ruled, monkeypatch):

@@ -12,6 +12,8 @@ from packaging.version import Version
 from references import ROOT
 from ruamel.yaml import YAML
 
+from shallow import extras
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 NAME, EXTRAS = PROJECT["project"]["name"], PROJECT["project"]["optional-dependencies"]
 LEFT_OUT = PROJECT["tool"]["uv"]["exclude-dependencies"]
@@ -64,6 +66,17 @@ def test_the_lock_has_one_version_of_every_requirement_within_its_range(python, 
 
 def test_every_range_has_a_lower_end():
     assert [str(line) for line in asked_for() if not any(part.operator == ">=" for part in line.specifier)] == []
+
+
+def test_a_package_that_results_are_compared_with_does_not_change_its_defaults_unnoticed():
+    (powerlaw,) = (line for line in asked_for() if line.name == "powerlaw")
+    assert powerlaw.specifier.contains("2.0.5") and not powerlaw.specifier.contains("2.1")
+
+
+def test_the_extras_that_errors_name_bring_what_they_say():
+    for module, extra in extras._EXTRA.items():
+        library = module.partition(".")[0]
+        assert extras._NAMES.get(library, library) in [Requirement(line).name for line in EXTRAS[extra]], module
 
 
 def test_the_lock_has_a_checksum_of_everything_that_is_one_file_everywhere_and_no_address():

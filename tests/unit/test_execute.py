@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 from jupyter_cache import get_cache
 from references import ROOT
 
@@ -20,6 +21,11 @@ kernelspec: {{display_name: Python 3, language: python, name: python3}}
 STRICT = "import os; print('strict:', os.environ['SHALLOW_STRICT'])"
 
 
+def outputs(cache) -> list[str]:
+    """What the last cells of the kept pages have printed."""
+    return sorted(cache.get_cache_bundle(one.pk).nb.cells[-1].outputs[0].text for one in cache.list_cache_records())
+
+
 def test_chapters_are_executed_once_and_kept(tmp_path):
     """A good chapter is kept with its output, one that raises is not, and a second call repeats that one only."""
     chapters = []
@@ -32,8 +38,25 @@ def test_chapters_are_executed_once_and_kept(tmp_path):
         said = subprocess.run(command, env=environment, check=True, capture_output=True, encoding="utf-8").stdout
         assert f"Executed {repetition} pages" in said
     cache = get_cache(str(tmp_path / "cache"))
-    kept = [cache.get_cache_bundle(record.pk).nb.cells[-1].outputs[0].text for record in cache.list_cache_records()]
-    assert sorted(kept) == ["42\n", "strict: 1\n"]
+    assert outputs(cache) == ["42\n", "strict: 1\n"]
     assert set(json.loads((tmp_path / "cache" / "complete.json").read_text(encoding="utf-8"))) == set(chapters[:2])
     said = subprocess.run([*command[:3], *chapters[:2]], check=True, capture_output=True, encoding="utf-8").stdout
     assert "as they were" in said
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system cannot bind a process to a core")
+def test_one_core_of_many_executes_one_page_at_a_time_whatever_the_temporary_folder(tmp_path):
+    """Each page counts those that are at work when it is; the path of a socket in that folder would be too long."""
+    folder, chapters = tmp_path / ("long" * 40), [tmp_path / f"{name}.md" for name in "ab"]
+    folder.mkdir()
+    for chapter in chapters:
+        began = f"import os, pathlib, time; mine = pathlib.Path({str(chapter.with_suffix('.work'))!r}); mine.touch()"
+        code = f"{began}; time.sleep(2); print(len([*mine.parent.glob('*.work')])); mine.unlink()"
+        chapter.write_text(CHAPTER.format(code=code), encoding="utf-8")
+    subprocess.run(
+        [sys.executable, ROOT / "tools" / "execute.py", tmp_path / "cache", *chapters],
+        env=os.environ | {"TMPDIR": str(folder)},
+        preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}),
+        check=True,
+    )
+    assert outputs(get_cache(str(tmp_path / "cache"))) == ["1\n", "1\n"]

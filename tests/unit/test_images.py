@@ -1,5 +1,6 @@
 """Loaders of images on small files in their real formats, parts of a data set, and scaling."""
 
+from http.client import HTTPException
 from types import SimpleNamespace
 
 import numpy as np
@@ -88,6 +89,17 @@ def test_missing_files_are_named(tmp_path, monkeypatch):
         images.load("mnist")
 
 
+@pytest.mark.parametrize("problem", [ValueError("md5 checksum, status 412"), HTTPException(), OSError(101)])
+def test_whatever_goes_wrong_with_a_download_says_how_to_do_without(monkeypatch, problem):
+    def fetch(*_, **__):
+        raise problem
+
+    monkeypatch.delitem(vars(extras), "fetch_openml", raising=False)
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
+    with pytest.raises(ConnectionError, match=r"mnist could not be fetched .*; pass path= with a file mnist\.npz"):
+        images.load("mnist")
+
+
 @pytest.mark.parametrize(
     ("says", "change"),
     [
@@ -99,7 +111,11 @@ def test_missing_files_are_named(tmp_path, monkeypatch):
         ("y_train", {"y_train": np.zeros(29, int)}),
         ("y_train", {"y_train": np.full(30, 10)}),
         ("y_train", {"y_train": np.zeros(30)}),
-        ("one shape", {"x_test": np.zeros((20, 28, 28, 3), np.uint8)}),
+        ("x_train", {"x_train": np.zeros((30, 28, 28), np.uint8)}),
+        ("x_train", {"x_train": np.zeros((30, 28, 28, 1), np.uint8)}),
+        ("x_train", {"x_train": np.zeros((30, 32, 32), np.uint8)}),
+        ("x_train", {"x_train": np.uint8(3)}),
+        ("x_test", {"x_test": np.zeros((20, 28, 28, 3), np.uint8)}),
     ],
 )
 def test_wrong_arrays_are_named_with_their_file(tmp_path, says, change):
@@ -115,6 +131,27 @@ def test_broken_files_are_named(tmp_path, content):
     (tmp_path / "a.npz").write_bytes(content)
     with pytest.raises(ValueError, match=r"path.*a\.npz"):
         images.load("mnist", tmp_path / "a.npz")
+    np.save(tmp_path / "b.npy", np.zeros(3))
+    with pytest.raises(ValueError, match=r"path.*b\.npy"):
+        images.load("mnist", tmp_path / "b.npy")
+
+
+def test_no_flipped_bit_passes_or_ends_in_an_error_of_another_library(tmp_path):
+    """Some bits say when a file was written, or by which system."""
+    expected = {f"x_{part}": np.zeros((2, 28, 28, 1), np.uint8) for part in ("train", "test")}
+    expected |= {f"y_{part}": np.array([3, 7]) for part in ("train", "test")}
+    np.savez_compressed(tmp_path / "mnist.npz", **expected)
+    content, refused = (tmp_path / "mnist.npz").read_bytes(), 0
+    for place in range(len(content)):
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << place % 8
+        (tmp_path / "mnist.npz").write_bytes(flipped)
+        try:
+            assert same(images.load("mnist", tmp_path), expected)
+        except ValueError as error:
+            assert str(error).startswith("path: ") and "mnist.npz" in str(error)
+            refused += 1
+    assert refused > len(content) / 2
 
 
 def test_a_part_has_the_classes_in_proportion_and_is_shuffled():

@@ -9,15 +9,18 @@ import pytest
 from references import ROOT
 
 from shallow import extras
+from shallow.book import records
 
 #: Modules that are written in PyTorch throughout.
 IN_TORCH = {"shallow.deep", "shallow.kernels.layered", "shallow.train.accumulated", "shallow.train.first_layer"}
-TORCH, BOOK = (f"pip install 'shallow-book[{extra}]'" for extra in ("torch", "book"))
+TORCH, MACHINES, IMAGES, BOOK = (
+    f"pip install 'shallow-book[{extra}]'" for extra in ("torch", "machines", "images", "book")
+)
 #: What needs more, and what its error must name.
 CALLS = {
     "from shallow.data.nlgp import Process; Process(40, 2.0, 1.0).sample(rng, 3)": TORCH,
-    "from shallow.kernels import machines; machines.hinge(np.eye(2), np.array([-1.0, 1.0]), 1.0)": BOOK,
-    "from shallow.data import images; images.load()": BOOK,
+    "from shallow.kernels import machines; machines.hinge(np.eye(2), np.array([-1.0, 1.0]), 1.0)": MACHINES,
+    "from shallow.data import images; images.load()": IMAGES,
     "import shallow.book.figures": BOOK,
     "import shallow.__main__": BOOK,
 }
@@ -75,9 +78,19 @@ def test_what_needs_more_says_what_to_install(found, call):
     assert found[call].startswith("ImportError: ") and CALLS[call] in found[call]
 
 
+def test_a_library_without_the_book_says_where_the_records_are(monkeypatch):
+    monkeypatch.setitem(sys.modules, "experiments", None)
+    with pytest.raises(ImportError, match=r"need a clone of the book.*--editable '\.\[book\]'"):
+        records.recipe("cyclic_labels/bumps/designs")
+
+
 def test_torch_is_loaded_by_nobody_who_does_not_need_it():
     code = "import shallow.mlp, shallow.data.images, shallow.data.nlgp, shallow.kernels.machines, shallow.__main__, sys"
     assert run(f"{code}; print({{'torch', 'sklearn'}} & set(sys.modules))").stdout == "set()\n"
+
+
+def test_systems_without_what_posix_or_linux_has():
+    run("import os, sys; sys.modules['fcntl'] = None; vars(os).pop('sched_getaffinity', 0); import shallow.__main__")
 
 
 def test_without_threadpoolctl_nothing_is_limited_and_that_is_said(monkeypatch):

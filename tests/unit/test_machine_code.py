@@ -35,15 +35,21 @@ def copy(tmp_path) -> Path:
 def twice(copy: Path, value: int) -> str:
     """What a new process says of the compiled function, after an edit of the one that it calls."""
     (copy / "experiments" / "callee.py").write_text(CALLEE.format(value=value))
-    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-    code = "import shallow, os; from experiments.caller import twice; print(twice(), os.environ['NUMBA_CACHE_DIR'])"
+    said, folder, _ = run(copy, "from experiments.caller import twice; print(twice())")
+    assert folder.parent == copy / "lib" / "shallow" / "__pycache__"
+    return said
+
+
+def run(copy: Path, code: str, **changed: str) -> tuple[str, Path, str]:
+    """What a new process prints, where its machine code is, and its warnings."""
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | changed
     environment["PYTHONPATH"] = f"{copy / 'lib'}:{copy}"
     environment["PYTHONDONTWRITEBYTECODE"] = "1"  # or Python itself misses an edit of the same second and size
-    run = subprocess.run([sys.executable, "-c", code], cwd=copy, env=environment, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    said, folder = run.stdout.split()
-    assert Path(folder).parent == copy / "lib" / "shallow" / "__pycache__"
-    return said
+    code = f"import shallow, os; {code}; print(os.environ['NUMBA_CACHE_DIR'])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=copy, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    said, folder = done.stdout.split()
+    return said, Path(folder), done.stderr
 
 
 def kept(copy: Path, ending: str) -> list[Path]:
@@ -73,6 +79,21 @@ def test_folders_that_nobody_uses_go(copy):
             os.utime(file, (file.stat().st_mtime - long_ago * machine_code.DAY,) * 2)
         twice(copy, 2)
         assert old.exists() == (long_ago < 1)
+
+
+def test_where_nothing_can_be_written_the_code_is_temporary_and_that_is_said_once(copy):
+    """Files stand where folders would, since root can write everywhere."""
+    for folder in (copy / "lib" / "shallow", copy / "experiments"):
+        (folder / "__pycache__").touch()
+    (copy / "experiments" / "callee.py").write_text(CALLEE.format(value=1))
+    home = {"HOME": str(copy / "home"), "XDG_CACHE_HOME": ""}
+    code = "from experiments.caller import twice; print(twice())"
+    assert run(copy, code, **home) == ("2", kept(copy, "nbc")[0].parents[1], "")
+    assert (copy / "home" / ".cache" / "shallow").is_dir()
+    home["HOME"] = str(copy / "lib" / "shallow" / "__init__.py")
+    child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', 'import shallow; {code}'], check=True)"
+    said, folder, warned = run(copy, child, **home)
+    assert said == "2" and not folder.exists() and warned.count("RuntimeWarning: machine code") == 1
 
 
 def test_all_files_with_compiled_functions_count():

@@ -174,6 +174,9 @@ DAMAGES = {
     "times of other axes": _manifest(seconds_by={"width": [1.0, 1.0, 1.0]}),
     "too few times": _manifest(seconds_by={"seed": [1.0]}),
     "times that are words": _manifest(seconds_by={"seed": ["a", "b", "c"]}),
+    "times that are digits in words": _manifest(seconds_by={"seed": ["1", "2", "3"]}),
+    "times beyond all ages": _manifest(seconds_by={"seed": [1.0, 1e15, 1.0]}),
+    "bytes too large": _manifest(bytes=10**400),
     "specification of another grid": _manifest(specification={"cell": "slow", "axes": {"seed": [1]}, "fixed": {}}),
     **{
         f"specification {how}": _manifest(specification={"cell": "slow", "axes": AXES, "fixed": {}} | fields)
@@ -196,6 +199,7 @@ DAMAGES = {
             "a word": {"cells": ["0"]},
             "half a cell": {"cells": [0.5]},
             "without times": {"seconds": []},
+            "in a word for a time": {"seconds": ["1"]},
             "too large": {"seconds": [10**400]},
         }.items()
     },

@@ -1,5 +1,6 @@
 """The distribution: its wheel, in an environment with NumPy, SciPy and numba alone, runs the examples of README.md."""
 
+import ast
 import os
 import re
 import shutil
@@ -17,19 +18,29 @@ from references import ROOT
 NUMERICS = ("numpy", "scipy", "numba", "llvmlite")
 SECTION = re.search(r"^## Use the library\n(.*?)^## ", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)[1]
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", SECTION, flags=re.MULTILINE | re.DOTALL) or [""]  # none is a failure
-BUILD = "import sys; from setuptools import build_meta; print(build_meta.build_wheel(sys.argv[1]))"
+BUILD = "import sys; from setuptools import build_meta; getattr(build_meta, sys.argv[1])(sys.argv[2])"
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> zipfile.ZipFile:
-    """The wheel of this checkout, built from a copy."""
-    copy, built = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("built")
+def built(tmp_path_factory) -> dict[str, zipfile.ZipFile]:
+    """The wheel of this checkout, and what an editable installation unpacks, built from a copy."""
+    copy, found = tmp_path_factory.mktemp("copy"), {}
     for name in ("lib", "experiments"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
-    subprocess.run([sys.executable, "-c", BUILD, built], cwd=copy, check=True, capture_output=True)
-    return zipfile.ZipFile(*built.glob("*.whl"))
+    for name in ("wheel", "editable"):
+        folder = tmp_path_factory.mktemp(name)
+        subprocess.run(
+            [sys.executable, "-c", BUILD, f"build_{name}", folder], cwd=copy, check=True, capture_output=True
+        )
+        found[name] = zipfile.ZipFile(*folder.glob("*.whl"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def wheel(built) -> zipfile.ZipFile:
+    return built["wheel"]
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +62,15 @@ def test_the_distribution_needs_numpy_scipy_and_numba_alone(wheel):
     metadata = message_from_bytes(wheel.read(name))
     needs = [re.match(r"[\w-]+", text)[0] for text in metadata.get_all("Requires-Dist") if "extra ==" not in text]
     assert (metadata["Name"], sorted(needs)) == ("shallow-book", ["numba", "numpy", "scipy"])
+
+
+def test_the_wheel_holds_the_typed_library_and_only_the_editable_one_the_experiments(wheel, built):
+    tops = {name.partition("/")[0] for name in wheel.namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"shallow"}
+    assert {"shallow/py.typed", "shallow/book/claims/rules.py", "shallow/book/book.mplstyle"} <= set(wheel.namelist())
+    (finder,) = (name for name in built["editable"].namelist() if name.endswith("finder.py"))
+    (mapping,) = re.findall(rb"^MAPPING.* = (.*)$", built["editable"].read(finder), re.M)
+    assert ast.literal_eval(mapping.decode()).keys() == {"shallow", "experiments"}
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

@@ -213,11 +213,11 @@ def matrix_shape(kernel: np.ndarray, flattening: str) -> tuple[int, int]:
 
 def _change(singular: np.ndarray, kernel: np.ndarray, flattening: str) -> tuple:
     """The first five of :func:`changes` for singular values (t, k)."""
-    shape = matrix_shape(kernel, flattening)
+    shape, matrices = matrix_shape(kernel, flattening), 1 if flattening == "joined" else int(kernel[2])
     values = [row[np.isfinite(row)] ** 2 for row in singular]
     return (
         np.array([tails.hill(one) for one in values]),
-        np.array([marchenko_pastur.fitted_distance(one, *shape) for one in values]),
+        np.array([marchenko_pastur.fitted_distance(one, *shape, matrices=matrices) for one in values]),
         np.array([one.max() / one.sum() for one in values]),
         shapes.noise_hill(*shape),
         shapes.median_distance(values[0], values[-1]),

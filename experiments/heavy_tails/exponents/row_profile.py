@@ -105,7 +105,7 @@ def _trace(x, height, levels, counts, d):
 def fit_log_normal(values: np.ndarray, h: int, d: int) -> tuple[float, float]:
     r"""Spread of a log-normal profile whose law, at its best scale, is nearest to a spectrum, and that distance.
 
-    Fewer than half of the eigenvalues may be zero.  Returns the standard deviation of $\ln s_i$ (0: all rows alike),
+    No eigenvalue may be zero.  Returns the standard deviation of $\ln s_i$ (0: all rows alike),
     in [0, 4], and the Kolmogorov-Smirnov distance.  Cost: some 20 laws, 1 s.
     """
     values = ascending(values, least=2)

@@ -152,10 +152,11 @@ def along(W: np.ndarray, D: np.ndarray) -> Callable[[float], np.ndarray]:
     W, D = (matrix.astype(np.float64) for matrix in (W, D))
     constant, mixed, square = W.T @ W, W.T @ D, D.T @ D
     mixed += mixed.T.copy()
+    start = stats.stream("first update", "Lanczos", len(square)).standard_normal(len(square))
 
     def largest(rate: float) -> np.ndarray:
         gram = constant - rate * mixed + rate**2 * square
-        return np.sort(eigsh(gram, k=3, v0=np.ones(len(gram)), return_eigenvectors=False))[::-1]
+        return np.sort(eigsh(gram, k=3, v0=start, return_eigenvectors=False))[::-1]
 
     return largest
 

@@ -38,11 +38,22 @@ loaded: list[str] = []
 _TYPES = dict.fromkeys(("fingerprint", "sha256", "date", "processor", "device"), str)
 _TYPES |= {"cells": int, "bytes": int, "seconds": (int, float), "seconds_by": dict, "specification": dict}
 _SPECIFIED = {"cell": str, "axes": dict, "fixed": dict}
+_MOST = 1e12  # bytes, or seconds of computing
 _NOTE = {"fingerprint": str, "date": str, "processor": str, "rule": str, "whole": bool, "cells": list, "seconds": list}
 
 
 class RecordError(RuntimeError):
     """A record is missing, altered, or not what its recipe asks for; the message names file and command."""
+
+
+def _chapters() -> tuple[str, ...]:
+    try:
+        return importlib.import_module("experiments").CHAPTERS
+    except ModuleNotFoundError as error:
+        if error.name != "experiments":
+            raise
+        needed = "recorded runs and claims need a clone of the book, and in it: pip install --editable '.[book]'"
+        raise ImportError(needed) from None
 
 
 @functools.cache
@@ -51,8 +62,7 @@ def recipes(*chapters: str) -> dict[str, Recipe]:
 
     A name is the folder of the module that declares the run and the run's own: "<chapter>/<page>/<run>".
     """
-    chapters = chapters or importlib.import_module("experiments").CHAPTERS
-    modules = [importlib.import_module(f"experiments.{chapter}.recorded").MODULES for chapter in chapters]
+    modules = [importlib.import_module(f"experiments.{one}.recorded").MODULES for one in chapters or _chapters()]
     return {
         "/".join([*module.__name__.split(".")[1:-1], name]): recipe
         for module in itertools.chain(*modules)
@@ -69,8 +79,7 @@ def former_names() -> dict[str, str]:
 
 def recipe(name: str) -> Recipe:
     """The recipe of that name, for which no other chapter is imported; KeyError lists the known names."""
-    chapters = importlib.import_module("experiments").CHAPTERS
-    known = recipes(*(chapter for chapter in chapters if name.startswith(f"{chapter}/")))
+    known = recipes(*(chapter for chapter in _chapters() if name.startswith(f"{chapter}/")))
     if name not in known:
         raise KeyError(f"no recorded run {name!r}; known are {', '.join(known)}")
     return known[name]
@@ -144,10 +153,9 @@ def _check(found: dict) -> None:
     timed += [(note["cells"], note["seconds"]) for note in found["redone"]]
     if any(len(which) != len(times) for which, times in timed):
         raise ValueError("cells and times do not belong together")
-    if not all(
-        0 <= float(time) < np.inf for time in itertools.chain([found["seconds"]], *(times for _, times in timed))
-    ):
-        raise ValueError("times must be finite, and not negative")
+    times = [found["bytes"], found["seconds"], *itertools.chain.from_iterable(times for _, times in timed)]
+    if not all(type(one) in (int, float) and 0 <= one <= _MOST for one in times):
+        raise ValueError(f"times and bytes must be numbers in [0, {_MOST:g}]")
     redone = itertools.chain.from_iterable(note["cells"] for note in found["redone"])
     if not all(type(cell) is int and 0 <= cell < found["cells"] for cell in redone):
         raise ValueError(f"cells that were redone must be in 0..{found['cells'] - 1}")
@@ -227,7 +235,7 @@ def expected_seconds(name: str, chosen: Sequence[Mapping[str, object]] | None = 
         RecordError: without a record there is nothing to go by.
     """
     made, chosen = manifest(name), points(recipe(name)) if chosen is None else chosen
-    mean, axes = made["seconds"] / made["cells"] or 1e-9, made["specification"]["axes"]
+    mean, axes = max(made["seconds"] / made["cells"], 1e-9), made["specification"]["axes"]
     factors = {
         (axis, str(value)): seconds / mean
         for axis, times in made["seconds_by"].items()
@@ -257,4 +265,4 @@ def _processor() -> str:
 
 def duration(seconds: float) -> str:
     """Hours, minutes and seconds, h:mm:ss."""
-    return str(timedelta(seconds=round(seconds)))
+    return str(timedelta(seconds=round(min(seconds, _MOST))))

@@ -14,7 +14,6 @@ A folder holds ``mnist.npz`` and ``cifar10.npz``.  Such files may be sorted by c
 from __future__ import annotations
 
 import os
-import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,13 +63,15 @@ def load(name: str = "digits", path: str | os.PathLike | None = None) -> Images:
     Args:
         name: "digits" (8 x 8, 1500 + 297 images, shipped with scikit-learn), "mnist" (28 x 28, 60000 + 10000) or
             "cifar10" (32 x 32 x 3, 50000 + 10000).
-        path: a local .npz file or a folder, see the head of this module.  Files may hold fewer images, and grey ones
-            without the axis of channels.
+        path: a local .npz file or a folder, see the head of this module.  Files may hold fewer images, of the size of
+            the named set, and grey ones without the axis of channels.
 
     Raises:
-        ValueError: for an unknown name, a path where none is needed, or a file with wrong arrays, naming the file.
+        ValueError: for an unknown name, a path where none is needed, or a file that is damaged, holds wrong arrays or
+            those of another set, naming the file.
         FileNotFoundError: when there is nothing at the path or in the folder of SHALLOW_DATA, naming it.
-        ConnectionError: when the data are not at hand and OpenML cannot be reached; says how to give a path.
+        ConnectionError: when the data are not at hand and OpenML cannot be reached, refuses or sends others; says how
+            to give a path.
 
     Cost: local files are read in a second; the first download is 15 MB to 1 GB and takes minutes and some gigabytes.
     """
@@ -181,12 +182,13 @@ def _read(name: str, path: Path) -> Images:
         raise FileNotFoundError(f"path must lead to the data of {name}, but there is no file {path}")
     try:
         with np.load(path) as file:
-            found = {name: file[name] for name in file.files}
-    except (zipfile.BadZipFile, EOFError, AttributeError, ValueError) as error:
-        raise ValueError(f"path: {path} must be a whole .npz file of plain arrays ({error})") from error
+            found = {field: file[field] for field in file.files}
+    except Exception as error:  # NumPy, zipfile and zlib raise what they like on bytes that are no archive of arrays
+        problem = f"path: {path} must be a whole .npz file of plain arrays ({type(error).__name__}: {error})"
+        raise ValueError(problem) from error
     if not set(Images._fields) <= set(found):
         raise ValueError(f"path: {path} must hold the arrays {', '.join(Images._fields)}, has {', '.join(found)}")
-    return _checked(path, *(found[field] for field in Images._fields))
+    return _checked(name, path, *(found[field] for field in Images._fields))
 
 
 def _fetch(name: str) -> Images:
@@ -205,26 +207,24 @@ def _fetch(name: str) -> Images:
     x = np.moveaxis(x.reshape(-1, c, h, w), 1, 3) if remote.planes else x.reshape(-1, h, w, c)
     y = np.asarray(found.target).astype(float).astype(np.int64)
     n = len(x) - remote.tests
-    return _checked(f"OpenML's {remote.name}", x[:n], y[:n], x[n:], y[n:])
+    return _checked(name, f"OpenML's {remote.name}", x[:n], y[:n], x[n:], y[n:])
 
 
-def _checked(source: str | Path, *arrays: np.ndarray) -> Images:
-    """The four arrays in the layout of this module."""
+def _checked(name: str, source: str | Path, *arrays: np.ndarray) -> Images:
+    """The four arrays of a data set in the layout of this module."""
+    *sides, channels = _OPENML[name].shape
     found = dict(zip(Images._fields, arrays, strict=True))
     for part in ("train", "test"):
         x, y = found[f"x_{part}"], found[f"y_{part}"]
         x = x[..., None] if x.ndim == 3 else x
-        if x.dtype != np.uint8 or x.ndim != 4 or x.shape[3] not in (1, 3) or not len(x):
+        if x.dtype != np.uint8 or x.shape[1:] != (*sides, channels) or not len(x):
+            wanted = f"(n, {sides[0]}, {sides[1]}, {channels})"
             raise ValueError(
-                f"path: x_{part} of {source} must be uint8 of shape (n, height, width) or (n, height, width, 1 or 3), "
-                f"got {x.dtype} {x.shape}"
+                f"path: x_{part} of {source} must be uint8 of shape {wanted}, as {name} is, got {x.dtype} {x.shape}"
             )
         if y.shape != x.shape[:1] or y.dtype.kind not in "iu" or not np.isin(y, range(CLASSES)).all():
             raise ValueError(
                 f"path: y_{part} of {source} must be {len(x)} integers in 0..9, got {y.dtype} of {checks.given(y)}"
             )
         found |= {f"x_{part}": np.ascontiguousarray(x), f"y_{part}": np.ascontiguousarray(y, dtype=np.int64)}
-    if found["x_train"].shape[1:] != found["x_test"].shape[1:]:
-        shapes = " and ".join(str(found[f"x_{part}"].shape) for part in ("train", "test"))
-        raise ValueError(f"path: images of {source} must have one shape, got {shapes}")
     return Images(**found)

@@ -299,6 +299,7 @@ def crossings(x: np.ndarray) -> np.ndarray:
 def arcsine_law(covariance, variance_u, variance_v, alpha: float = 1.0, beta: float = 1.0) -> np.ndarray:
     r"""$\mathbb E[\mathrm{erf}(\alpha U)\,\mathrm{erf}(\beta V)]$ by (A), for arrays that broadcast."""
     checks.numbers(covariance=covariance, variance_u=variance_u, variance_v=variance_v)
+    checks.within("[-1e150, 1e150]", alpha=alpha, beta=beta)
     norm = np.sqrt((1 + 2 * alpha**2 * np.asarray(variance_u)) * (1 + 2 * beta**2 * np.asarray(variance_v)))
     return 2 / np.pi * np.arcsin(2 * alpha * beta * np.asarray(covariance) / norm)
 

@@ -187,17 +187,17 @@ class Moments:
 
     def null_loss(self, noise: float) -> float:
         r"""$\mathbb E\,y^2$, the mean square error of the prediction 0."""
-        checks.not_negative(noise=noise)
+        checks.within("[0, 1e150]", noise=noise)
         return self.square + noise**2
 
     def odd_floor(self, noise: float) -> float:
         """Smallest mean square error of any odd function of x, so of any tanh student without biases."""
-        checks.not_negative(noise=noise)
+        checks.within("[0, 1e150]", noise=noise)
         return self.even + noise**2
 
     def linear_floor(self, noise: float) -> float:
         r"""Mean square error of the best linear predictor without intercept."""
-        checks.not_negative(noise=noise)
+        checks.within("[0, 1e150]", noise=noise)
         return self.square - self.slope**2 + noise**2
 
 

@@ -35,20 +35,22 @@ class Spike(NamedTuple):
 def threshold(h: int, d: int, variance: float = 1.0) -> float:
     r"""Norm $\theta = \sqrt s\,(hd)^{1/4}$ above which the update leaves the bulk; 35.0 at 1500 x 1000."""
     law = MarchenkoPastur(h, d, variance)
-    return float(np.sqrt(law.variance) * (law.h * law.d) ** 0.25)
+    return float(np.sqrt(law.variance) * (float(law.h) * law.d) ** 0.25)
 
 
 def spike(theta: np.ndarray, h: int, d: int, variance: float = 1.0) -> Spike:
     """Prediction for norms theta of any shape; arrays of that shape.
 
     Raises:
-        ValueError: if a norm is negative or not finite, or for an impossible h, d or variance.
+        ValueError: if a norm is negative or above 1e150, or 1e75 standard deviations of an entry, or for an impossible
+            h, d or variance.
     """
-    checks.not_negative(theta=theta)
-    theta = np.asarray(theta, dtype=float)
-    out = theta > threshold(h, d, variance)
-    square = np.where(out, theta**2 / variance, np.sqrt(h * d))  # at the threshold the formulas give the edge and zero
-    excess = square**2 - h * d
+    checks.within("[0, 1e150]", theta=theta)
+    theta, edge = np.asarray(theta, dtype=float), threshold(h, d, variance)
+    checks.within("[0, 1e75]", **{"theta over the root of the variance": theta / np.sqrt(variance)})
+    out, area = theta > edge, float(h) * d
+    square = np.where(out, theta**2 / variance, np.sqrt(area))  # at the threshold the formulas give the edge and zero
+    excess = square**2 - area
     return Spike(
         variance * (square + h) * (square + d) / square,
         np.where(out, excess / (square * (square + h)), 0.0),
@@ -59,12 +61,15 @@ def spike(theta: np.ndarray, h: int, d: int, variance: float = 1.0) -> Spike:
 def strength(eigenvalue: np.ndarray, h: int, d: int, variance: float = 1.0) -> np.ndarray:
     r"""Norm $\theta$ of the update that puts $\lambda_1$ at the given place: inverse of :func:`spike`, any shape.
 
-    NaN below the edge of the bulk, where $\lambda_1$ does not tell the norm.
+    NaN below the edge of the bulk, where $\lambda_1$ does not tell the norm.  ValueError if a place is negative, or
+    above 1e150 variances.
     """
     checks.not_negative(eigenvalue=eigenvalue)
     eigenvalue = np.asarray(eigenvalue, dtype=float)
     law = MarchenkoPastur(h, d, variance)
+    with np.errstate(over="ignore"):
+        checks.within("[0, 1e150]", **{"eigenvalue over variance": eigenvalue / variance})
     middle = (eigenvalue / variance - h - d) / 2
     inside = eigenvalue < law.edges[1] * (1 - 1e-15)
-    square = middle + np.sqrt(np.maximum(middle**2 - h * d, 0))
+    square = middle + np.sqrt(np.maximum(middle**2 - float(h) * d, 0))
     return np.sqrt(variance * np.where(inside, np.nan, square))

@@ -39,6 +39,10 @@ class PowerLaw:
     xmin: float
     alpha: float
 
+    def __post_init__(self) -> None:
+        checks.positive(xmin=self.xmin)
+        checks.within("(1, inf)", alpha=self.alpha)
+
     def log_density(self, x: np.ndarray) -> np.ndarray:
         """Logarithm of the density at x >= xmin, any shape."""
         return np.log((self.alpha - 1) / self.xmin) - self.alpha * np.log(_ratio(x, self.xmin))
@@ -55,6 +59,9 @@ class Exponential:
 
     xmin: float
     kappa: float
+
+    def __post_init__(self) -> None:
+        checks.positive(xmin=self.xmin, kappa=self.kappa)
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
         """Logarithm of the density at x >= xmin, any shape."""
@@ -76,6 +83,10 @@ class LogNormal:
     xmin: float
     mu: float
     sigma: float
+
+    def __post_init__(self) -> None:
+        checks.positive(xmin=self.xmin, sigma=self.sigma)
+        checks.finite(mu=self.mu)
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
         """Logarithm of the density at x >= xmin, any shape."""
@@ -160,4 +171,5 @@ def _tail(values: np.ndarray, xmin: float) -> np.ndarray:
     tail = values[values >= xmin]
     if not len(tail) or tail.max() == tail.min():
         raise ValueError(f"values must include at least two different ones from xmin = {xmin} on, got {len(tail)}")
+    checks.within("[0, 1e300]", **{"values over xmin": float(tail.max()) / float(xmin)})
     return tail

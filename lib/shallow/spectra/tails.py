@@ -9,6 +9,12 @@ and the cut $x_\min = \lambda_i$, $m = N - i$, it is the maximum-likelihood esti
 Three choices of the cut: the median (:func:`hill`, PL_Alpha_Hill), the smallest distance to the fitted law
 (:func:`scan`, PL_Alpha_KS; :func:`power_law`, the standard fit), or all of them (:func:`hill_path`).
 
+Zeros are no part of a tail.  All functions leave them out, with what rounding makes of them: values up to
+`esd.ROUNDING`, 1e-26, times the largest.  For a W of lower rank the exponents are those of its positive eigenvalues.
+
+The values are *squared* singular values.  Nothing in the values themselves tells them from singular values, for which
+$\alpha - 1$ comes out twice as large: give `esd.eigenvalues(W)`, or `s**2`.
+
 Eigenvalues repel each other, so a spectrum is more regular than independent draws.  :func:`goodness` takes
 it for such draws, as is usual: the test is then too lenient.
 """
@@ -23,7 +29,7 @@ import numpy as np
 
 from shallow import checks
 from shallow.display import short
-from shallow.spectra.esd import ascending
+from shallow.spectra.esd import positive
 from shallow.spectra.tail_laws import PowerLaw
 from shallow.stats import stream
 
@@ -66,48 +72,49 @@ def hill(values: np.ndarray) -> float:
     r"""PL_Alpha_Hill: $\alpha_i$ at the median, $i = \lfloor N/2 \rfloor$ (document, Section 3.2).
 
     Always uses the upper half of the spectrum, heavy tail or not: for a random matrix it is 2.449 at h/d = 1.5
-    (`MarchenkoPastur.hill`).  Zeros are allowed below the median.
+    (`MarchenkoPastur.hill`).  The median is that of the positive values, and N their number.
 
     Args:
-        values: shape (N,), any order, N >= 2.
+        values: squared singular values, any order (singular values give $2 \alpha - 1$); zeros are left out.
 
     Raises:
-        ValueError: for values that are negative, not finite or too few, or whose upper half is constant or has zeros.
+        ValueError: for values that are negative or not finite, or of which fewer than two are positive, or whose upper
+            half is constant.
 
     Cost: O(N log N).
     """
-    values = ascending(values, least=2)
-    logs = _logs(values[len(values) // 2 :])
-    if logs[0] == logs[-1] or np.isinf(logs[0]):
-        raise ValueError(f"values must be positive and not constant in the upper half, got {values[len(values) // 2]}")
+    values = positive(values, least=2)
+    logs = np.log(values[len(values) // 2 :])
+    if logs[0] == logs[-1]:
+        raise ValueError(f"values must not be constant in the upper half, got {values[len(values) // 2]} there")
     return float(1 + 1 / (logs - logs[0]).mean())
 
 
 def hill_path(values: np.ndarray) -> HillPath:
-    """Exponent for every cut, from the two largest values to all; infinite for a constant tail, 1 for one with zeros.
+    """Exponent for every cut, from the two largest values to all that are positive; infinite for a constant tail.
 
     Args:
-        values: shape (N,), any order, N >= 2.
+        values: any order; zeros are left out, N are left, at least two.
 
     Cost: O(N log N).
     """
-    values = ascending(values, least=2)[::-1]
-    logs = _logs(values)
+    values = positive(values, least=2)[::-1]
+    logs = np.log(values)
     sizes = np.arange(2, len(logs) + 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        excess = np.cumsum(logs - logs[0])[1:] - sizes * (logs[1:] - logs[0])
-        alpha = 1 + sizes / np.where(np.isnan(excess), np.inf, excess)
-    return HillPath(sizes, values[1:], alpha)
+    excess = np.cumsum(logs - logs[0])[1:] - sizes * (logs[1:] - logs[0])
+    with np.errstate(divide="ignore"):
+        alpha = 1 + sizes / excess
+    return HillPath(sizes, values[1:].copy(), alpha)
 
 
 def scan(values: np.ndarray) -> Fit:
     r"""PL_Alpha_KS: the cut with the smallest distance, over all cuts that leave two values or more (authors' code).
 
     $D_i = \max_j |1 - (\lambda_{i+j} / \lambda_i)^{1 - \alpha_i} - j/m|$ with $j = 0 \dots m - 1$; no limit on alpha,
-    no truncation.  Cuts with a constant tail, where alpha is infinite, and cuts at zero, where it is 1, are left out.
+    no truncation.  Cuts with a constant tail, where alpha is infinite, are left out.
 
     Args:
-        values: shape (N,), any order, of which at least two are positive and different.
+        values: shape (N,), any order, of which at least two are positive and different; zeros are left out.
 
     Cost: as :func:`power_law`.
     """
@@ -121,7 +128,7 @@ def power_law(values: np.ndarray, *, least: int = 3) -> Fit:
     with `powerlaw.Fit` where that finds the maximum of the likelihood.
 
     Args:
-        values: shape (N,), any order; zeros are dropped.
+        values: shape (N,), any order; zeros are left out.
         least: smallest number of values in the tail, at least 2 (3, as in `powerlaw`).
 
     >>> values = 1 + np.random.default_rng(0).pareto(1.5, 2000)  # of density exponent 2.5
@@ -130,7 +137,7 @@ def power_law(values: np.ndarray, *, least: int = 3) -> Fit:
     (2.48, 1992)
 
     Raises:
-        ValueError: for values that are negative, not finite, fewer than `least` when zeros are dropped, or constant.
+        ValueError: for values that are negative, not finite, fewer than `least` when zeros are left out, or constant.
 
     Cost: O(N^2) in the worst case; since most cuts are rejected after a few terms 0.5 to 2.5 ms at N = 4000.
     """
@@ -145,7 +152,7 @@ def goodness(values: np.ndarray, *, name: str, least: int = 3, resamples: int = 
     against the power law; standard error $\sqrt{p(1-p)/R}$ with R resamples.
 
     Args:
-        values: shape (N,), any order; zeros are dropped.
+        values: shape (N,), any order; zeros are left out.
         name: name of the random stream.
         least: smallest number of values in the tail.
         resamples: number R of resamples, at least 1.
@@ -154,7 +161,7 @@ def goodness(values: np.ndarray, *, name: str, least: int = 3, resamples: int = 
     """
     checks.integers(1, resamples=resamples)
     fit = power_law(values, least=least)
-    values, rng = _positive(values), stream("tails.goodness", name)
+    values, rng = positive(values), stream("tails.goodness", name)
     body = values[values < fit.xmin]
     worse = 0
     for _ in range(resamples):
@@ -217,18 +224,8 @@ def _distance(logs, step, decay, enough):
 
 def _fit(values: np.ndarray, least: int, merge_ties: bool) -> Fit:
     checks.integers(2, least=least)
-    values = _positive(values)
-    at, alpha, distance = _search(np.log(values), least, merge_ties) if len(values) >= least else (-1, 1.0, 1.0)
+    values = positive(values, least)
+    at, alpha, distance = _search(np.log(values), least, merge_ties)
     if at < 0:
         raise ValueError(f"values must have at least {least} positive ones, not all equal, got {len(values)}")
     return Fit(float(alpha), float(values[at]), len(values) - int(at), float(distance))
-
-
-def _positive(values: np.ndarray) -> np.ndarray:
-    values = ascending(values, least=2)
-    return values[values > 0]
-
-
-def _logs(values: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore"):
-        return np.log(values)

@@ -85,7 +85,7 @@ def train(
     Cost: steps + 1/3 gradients, see :func:`gradient`.  With 100 images of 32 x 32 per micro-batch it takes 1.0 GB
     for VGG11 and 1.4 GB for ResNet18; each further image in it takes about 2 MB and 5 MB.
     """
-    checks.positive(step=step)
+    checks.within("(0, 1e30]", step=step)
     checks.integers(1, steps=steps, micro_batch=micro_batch)
     checks.array(("n", "channels", "height", "width"), x=x)
     checks.array((len(x),), y=y)

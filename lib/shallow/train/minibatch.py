@@ -96,7 +96,8 @@ def train(
     checks.array((len(x),), y=y)
     if network.b.any():
         raise ValueError("network must have no biases, got biases that are not zero")
-    checks.positive(rate=rate, decay=decay)
+    checks.positive(rate=rate)
+    checks.within("(0, 1]", decay=decay)
     checks.integers(0, steps=steps)
     checks.integers(1, every=every)
     checks.integers(1, len(x), batch=batch)

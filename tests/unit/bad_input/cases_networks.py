@@ -1,6 +1,7 @@
 """Data, networks, statistics: the lowest layer, and the data of the chapter on hidden structure."""
 
 import numpy as np
+from torch import nn
 from unit.bad_input import given
 from unit.bad_input.given import CLASSES, FIELDS, RNG, VALUES, X, Y
 from unit.bad_input.spoil import case
@@ -107,6 +108,7 @@ CASES = [
     case(mlp.Stack, "parameters=empty", parameters=given.STACK.parameters, widths=(3, 4, 1)),
     case(given.STACK.network, "r=0", r=1),
     *(case(layer, "x=stacked", x=X) for layer in (given.STACK.forward, given.STACK.features)),
+    case(mlp.of_module, network=nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))),
     case(mlp.stacked, networks=[given.STACK.network(0)]),
     case(mlp.default, rngs=[RNG], widths=(3, 4, 1)),
     case(mlp.uniform, "size=0 bound=0,1e300", rng=RNG, size=3, bound=0.5),
@@ -120,8 +122,8 @@ CASES = [
     *(case(of, network=given.tiny(), flattening="joined") for of in (deep.weight_matrices, deep.singular_values)),
     case(stats.percentiles, "draws=inf,stacked", draws=Y),
     case(stats.Interval.from_draws, "estimate=nan,inf,0,-1,1e300 draws=inf", estimate=0.5, draws=Y),
-    case(stats.Interval.of_correlation, "estimate=0,-1,1e300", estimate=0.5, draws=Y / 10, pairs=9),
-    case(stats.wilson, "successes=0,int32,uint64 trials=int32,uint64", successes=3, trials=7),
+    case(stats.Interval.of_correlation, "estimate=0,-1", estimate=0.5, draws=Y / 10, pairs=9),
+    case(stats.wilson, "successes=0", successes=3, trials=7),
     case(stats.student, values=Y),
     case(stats.share, "flags=scalar,stacked", flags=CLASSES),
     case(stats.newcombe, "first=scalar,stacked,longer second=scalar,stacked,longer", first=CLASSES, second=CLASSES[:5]),

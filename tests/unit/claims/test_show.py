@@ -15,6 +15,13 @@ from shallow.book.claims import Found, decides, found, ledger
 LOWER = stats.Interval(0.1, 0.05, 0.15)
 
 
+def test_an_encoding_without_check_marks_names_them():
+    environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
+    command = [sys.executable, "-m", "shallow", "claim", "CL-14"]
+    done = subprocess.run(command, env=environment, capture_output=True, encoding="latin-1", check=True)
+    assert r"\N{CHECK MARK} reproduced" in done.stdout
+
+
 def test_a_claim_is_shown_with_its_rule_and_what_came_out(toy, shown):
     toy.show("TO-01")
     first, second = repr(shown[0]).splitlines()

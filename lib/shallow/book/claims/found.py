@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock
 
+from shallow.book import paths
 from shallow.book.store import replace_files
 from shallow.stats import Interval
 
@@ -54,11 +53,13 @@ def _plain(value: object) -> bool | int | float | str | None:
 def write(chapter: str, folder: Path, id: str, new: dict) -> None:
     """Put the outcome of a claim into its file, unless it says the same already; the first verdict is kept.
 
-    The file is replaced atomically and under a lock on its folder, so that chapters executed side by side lose nothing.
+    The file is replaced atomically and under a lock, so that chapters executed side by side lose nothing.
     """
     path = file_of(chapter, folder)
     path.parent.mkdir(exist_ok=True)
-    with _locked(path.parent):
+    lock = paths.ROOT / "_build" / "found.lock"  # where git ignores it
+    lock.parent.mkdir(exist_ok=True)
+    with FileLock(lock):
         outcomes = read(chapter, folder)
         new = {"first": outcomes.get(id, new).get("first", new["verdict"]), **new}
         if not _same(new, outcomes.get(id, {})):
@@ -95,13 +96,3 @@ def _close(a: object, b: object) -> bool:
     if isinstance(a, float) and isinstance(b, float | int):
         return math.isclose(a, b, rel_tol=CLOSE)
     return a == b
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)  # releases the lock
