@@ -138,9 +138,10 @@ def weight_matrices(network: nn.Module, flattening: str = "joined") -> dict[str,
     A linear layer is (out, in) in both.
 
     Raises:
-        ValueError: for an unknown flattening.
+        ValueError: for an unknown flattening, and weights of a type that NumPy lacks, such as bfloat16.
     """
     checks.one_of(FLATTENINGS, flattening=flattening)
+    checks.numbers(**{"network's weights": [one.weight.detach().cpu() for one in weight_layers(network).values()]})
     matrices = {}
     for name, layer in weight_layers(network).items():
         kernel = layer.weight.detach().cpu().numpy().astype(np.float64)
@@ -160,7 +161,7 @@ def singular_values(network: nn.Module, flattening: str = "joined") -> dict[str,
     Cost: $O(\text{out}^2\,\text{in}\,k^2)$ for a layer; about a second for all of VGG11, two for ResNet18.
     """
     matrices = weight_matrices(network, flattening)
-    return {name: np.sort(np.linalg.svd(W, compute_uv=False), axis=None)[::-1] for name, W in matrices.items()}
+    return {name: np.sort(np.linalg.svd(W, compute_uv=False), axis=None)[::-1].copy() for name, W in matrices.items()}
 
 
 def _convolution(inputs: int, outputs: int, batch_norm: bool, *, size: int = 3, stride: int = 1) -> nn.Sequential:

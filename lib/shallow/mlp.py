@@ -118,6 +118,26 @@ def stacked(networks: Sequence[Network]) -> Stack:
     return Stack(np.stack(rows), widths.pop())
 
 
+def of_module(network: torch.nn.Sequential) -> Network:
+    """Weights and biases of a module of PyTorch, float64, copied.
+
+    Raises ValueError where it is not ``Sequential(Linear, ReLU, ..., Linear)`` with a bias in every Linear: kernels and
+    stacks have no other activations, and take no account of a missing bias.
+    """
+    from shallow.extras import nn
+
+    layers = list(network) if isinstance(network, nn.Sequential) else [network]
+    kinds = [type(layer) for layer in layers]
+    if len(kinds) < 3 or kinds != [nn.Linear, nn.ReLU] * (len(kinds) // 2) + [nn.Linear]:
+        found = ", ".join(kind.__name__ for kind in kinds)
+        raise ValueError(f"network must be Linear layers with ReLU between them, got {found}")
+    if any(layer.bias is None for layer in layers[::2]):
+        raise ValueError("network must have a bias in every layer, zeros where there is none, got bias=False")
+    pairs = [(layer.weight, layer.bias) for layer in layers[::2]]
+    weights, biases = ([one.detach().cpu().double().numpy().copy() for one in part] for part in zip(*pairs))
+    return weights, biases
+
+
 def default(
     rngs: Sequence[np.random.Generator | torch.Generator], widths: Sequence[int], *, dtype: type = np.float32
 ) -> Stack:
@@ -132,6 +152,7 @@ def default(
     Raises:
         ValueError: for impossible widths or number types, and without generators.
     """
+    checks.integers(0, **{"rngs, counted,": len(rngs) if hasattr(rngs, "__len__") else type(rngs).__name__})
     widths = _checked_widths(widths)
     checks.one_of((np.float32, np.float64), dtype=dtype)
     if not len(rngs):

@@ -104,7 +104,7 @@ def dominated(rng: np.random.Generator, width: int, inputs: int, scale: float) -
     """
     checks.generators(rng=rng)
     checks.integers(1, width=width, inputs=inputs)
-    checks.positive(scale=scale)
+    checks.within("(0, 1e150]", scale=scale)
     W = rng.standard_normal((width, inputs))
     W *= (rng.uniform(size=width) ** (1 / inputs) / np.linalg.norm(W, axis=1))[:, None]
     signs = rng.choice([-1.0, 1.0], width)

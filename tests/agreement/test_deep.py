@@ -101,11 +101,13 @@ def test_matrices_and_their_singular_values(name, flattening, channels_last):
         stack = expected if expected.ndim == 3 else expected[None]
         grams = [W @ W.T if W.shape[0] <= W.shape[1] else W.T @ W for W in stack]
         squares = np.sort(np.concatenate([np.linalg.eigvalsh(gram) for gram in grams]))[::-1]
-        assert values[key].shape == squares.shape
+        assert values[key].shape == squares.shape and values[key].flags.c_contiguous
         assert np.abs(values[key] ** 2 - squares).max() < 1e-12 * squares[0]
     before = matrices["layer 1"].copy()
     deep.weight_layers(network)["layer 1"].weight.data.zero_()
     assert np.array_equal(matrices["layer 1"], before)  # a copy
+    with pytest.raises(ValueError, match="^network's weights must"):
+        deep.weight_matrices(network.bfloat16())
 
 
 @pytest.mark.parametrize("name", BUILD)

@@ -46,7 +46,7 @@ def test_eigenbasis_is_orthonormal_positive_and_rebuilds_the_kernel(width):
     data = cyclic.sample(100, seed=2)
     kernel = empirical.ntk(nets.default(data.rng, width), data.x)
     values, vectors = empirical.eigenbasis(kernel)
-    assert (np.diff(values) <= 0).all() and values[-1] > -1e-10 * values[0]
+    assert (np.diff(values) <= 0).all() and values[-1] > -1e-10 * values[0] and values.flags.c_contiguous
     assert np.abs(vectors.T @ vectors - np.eye(100)).max() < 1e-12
     assert difference(vectors * values @ vectors.T, kernel) < 1e-12
     first = vectors[np.argmax(np.abs(vectors) > 1e-6, axis=0), np.arange(100)]

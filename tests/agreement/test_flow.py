@@ -91,8 +91,8 @@ def test_records_do_not_change_the_path():
 
 
 def test_points_at_the_origin_and_neurons_without_input_weights():
-    """A zero input is active nowhere, a zero neuron moves nowhere."""
+    """A zero input is active nowhere, a zero neuron moves nowhere, and groups take two thirds of the steps."""
     x, y, network = problem(30, 3, 6, scale=0.1, margin=0.3)
     x[3], network.W[2] = 0.0, 0.0
     run = agree((x, y, network), 0.05, 300, 300)
-    assert not run.network.W[2].any() and run.network.v[2] == network.v[2]
+    assert not run.network.W[2].any() and run.network.v[2] == network.v[2] and run.plain < 150

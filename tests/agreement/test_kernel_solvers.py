@@ -1,9 +1,10 @@
 """Solvers for kernel machines of many support vectors against scikit-learn's on the same problems."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from shallow.kernels import interior_point, linear_machines, machines
+from shallow.kernels import empirical, interior_point, linear_machines, machines, ridge
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((60, 6))
@@ -22,6 +23,19 @@ def test_interior_point_is_libsvm_with_a_penalised_intercept(C):
     assert inner.convergence.objective <= pairs.convergence.objective * (1 + 1e-6)
     assert inner.values(QUADRATIC) == pytest.approx(pairs.values(QUADRATIC), abs=5e-3)
     assert np.abs(inner.coefficients).max() <= C
+
+
+@pytest.mark.parametrize("C", [1e-3, 0.1, 1.0, 1e6])
+def test_interior_point_of_the_hinge_is_libsvms_and_no_worse_for_large_C(C):
+    """On pairs of equal points, some of them with different labels."""
+    kernel, y = np.kron(QUADRATIC[::2, ::2], np.ones((2, 2))), np.sign(VALUES)
+    inner = interior_point.hinge(kernel, y, C, tolerance=1e-7)
+    pairs = machines.hinge(kernel, y, C, intercept="penalised", tolerance=1e-6)
+    assert not inner.convergence.stopped and inner.convergence.iterations < 25
+    assert inner.convergence.objective <= pairs.convergence.objective * (1 + 1e-6)
+    assert C > 1 or inner.values(kernel) == pytest.approx(pairs.values(kernel), abs=1e-3)
+    weights = y * inner.coefficients
+    assert weights.min() >= 0 and weights.max() <= C
 
 
 @pytest.mark.parametrize("C", [1e2, 1e4, 1e6])
@@ -63,3 +77,59 @@ def test_descent_on_reduced_features_is_linear_svc_on_gradients(C):
     assert not ours[-1].convergence.stopped
     assert ours[-1].values(across) == pytest.approx(minimum.values(kernel), abs=0.05)
     assert np.abs(ours[0].values(across) - minimum.values(kernel)).max() > 0.1
+
+
+SOLVERS = {
+    f"{solver.__name__}, C = {C}": lambda kernel, y, solver=solver, C=C: solver(kernel, y, C)
+    for solver in (
+        machines.squared_hinge,
+        machines.hinge,
+        machines.epsilon_insensitive,
+        interior_point.absolute_error,
+    )
+    for C in (0.1, 100.0)
+} | {
+    "path": ridge.RidgePath,
+    "reduced": lambda kernel, y: linear_machines.reduced(kernel, 0.1),
+}
+MEASURES = {
+    "rank": lambda kernel, y: empirical.effective_rank(kernel),
+    "alignment": empirical.target_alignment,
+}
+SHOWING = [[1, 2], [2, 1]], [[1, -2], [-2, 1]], [[2, 1], [0, 2]], [[-1, 0], [0, -2]]
+#: Of which no entry is above the diagonal: eigenvalues 1.9, 1.9 and -0.8.
+HIDDEN = [[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("use", "kernel"),
+    [(use, kernel) for use in SOLVERS | MEASURES for kernel in SHOWING] + [(use, HIDDEN) for use in SOLVERS],
+)
+def test_kernels_that_are_none_are_refused(use, kernel):
+    with pytest.raises(ValueError, match="^kernel must be (symmetric|positive semidefinite)"):
+        (SOLVERS | MEASURES)[use](np.array(kernel, dtype=float), np.array([1.0, -1.0, 1.0])[: len(kernel)])
+
+
+@pytest.mark.parametrize("use", SOLVERS | MEASURES)
+def test_rounding_of_single_precision_is_none(use):
+    x = np.random.default_rng(0).standard_normal((300, 5)).astype(np.float32)
+    kernel = (x @ x.T + 1) ** 2
+    assert np.linalg.eigvalsh(kernel.astype(float))[0] < -1e-9 * np.trace(kernel)
+    (SOLVERS | MEASURES)[use](kernel, np.where(x[:, 0] > 0, 1.0, -1.0))
+
+
+def test_a_system_that_is_not_positive_definite_has_no_solution():
+    with pytest.raises(ValueError, match="^gram must be positive semidefinite"):
+        ridge.solve([[1, 2], [2, 1]], [1, -1], 0.1)
+    assert ridge.solve([[1, 2], [2, 1]], [1, -1], 2.0) == pytest.approx([1, -1])
+
+
+def test_a_frame_is_the_array_that_it_holds():
+    frame, path = pd.DataFrame(QUADRATIC), ridge.RidgePath(QUADRATIC, VALUES)
+    for use in (
+        machines.epsilon_insensitive(QUADRATIC, VALUES, 1e-3).values,
+        lambda kernel: path.values(kernel, [1.0]),
+        lambda kernel: empirical.without(kernel, VALUES[:, None]),
+        lambda kernel: np.asarray(ridge.mean_square(kernel, pd.Series(VALUES), VALUES)),
+    ):
+        assert type(use(frame)) is np.ndarray and np.allclose(use(frame), use(QUADRATIC))

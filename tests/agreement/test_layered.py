@@ -1,6 +1,7 @@
 """Kernels of deep networks, layer by layer, against contracted Jacobians of automatic differentiation."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given, settings
@@ -126,3 +127,31 @@ def test_what_is_no_network_is_refused(weights, biases):
     with pytest.raises(ValueError, match="^weights and biases"):
         layered.ntk(weights, biases, X)
     assert layered.ntk(WEIGHTS, BIASES, X).shape == (5, 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("biases", {"biases": [*BIASES[:2], None]}),
+        ("biases", {"biases": None}),
+        ("weights", {"weights": torch.nn.Sequential(torch.nn.Linear(2, 1))}),
+        ("weights", {"weights": [W[::-1] for W in WEIGHTS]}),
+        ("weights", {"weights": [torch.ones(W.shape, dtype=torch.bfloat16) for W in WEIGHTS]}),
+        ("x", {"x": X[::-1]}),
+        ("x", {"x": pd.DataFrame(X)}),
+    ],
+)
+def test_what_pytorch_does_not_take_is_refused_by_name(name, change):
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        layered.ntk(**{"weights": WEIGHTS, "biases": BIASES, "x": X} | change)
+
+
+def test_a_module_gives_its_parameters_if_it_is_a_network_of_relus():
+    first, relu, last, x = torch.nn.Linear(7, 5), torch.nn.ReLU(), torch.nn.Linear(5, 1), points(6, 7)
+    module = torch.nn.Sequential(first, relu, last)
+    found = mlp.stacked([mlp.of_module(module)]).forward(x)[0]
+    assert found == pytest.approx(module(torch.as_tensor(x).float())[:, 0].detach().numpy(), abs=1e-6)
+    others = ([first, torch.nn.GELU(), last], [first, relu, torch.nn.Linear(5, 1, bias=False)], [first, relu], [last])
+    for layers in others:
+        with pytest.raises(ValueError, match="^network must"):
+            mlp.of_module(torch.nn.Sequential(*layers))

@@ -71,8 +71,35 @@ def test_a_path_of_penalties_is_the_machine_of_each():
 def test_a_problem_beyond_the_reach_of_float64_says_so():
     ended = machines.squared_hinge(1e4 * K, LABELS, 1e8).convergence
     assert ended.stopped and abs(ended.gap) > 1e-6
-    with pytest.raises(ValueError, match="kernel has eigenvalues below"):
+    with pytest.raises(ValueError, match="^kernel must be positive semidefinite, got eigenvalues below"):
         machines.squared_hinge(K - 1.001 * np.eye(len(K)), LABELS, 1e4)
+
+
+@pytest.mark.parametrize(("C", "noise"), [(1e-7, 0.0), (1e-4, 1.0), (0.1, 0.0), (0.1, 1.0), (1e11, 0.0)])
+def test_fewer_features_than_points_take_a_smaller_system_to_the_same_machine(monkeypatch, C, noise):
+    rng = stream("machines", "few features")
+    x = 100 * rng.normal(size=(200, 10))
+    kernel, y = x @ x.T, np.sign(x[:, 0] + 100 * noise * rng.normal(size=200))
+    others = np.diag(np.arange(200) % 8 > 0)  # which no other point spans
+    assert machines._low_rank(kernel).features.shape == (200, 11)
+    assert machines._low_rank(kernel + np.eye(200)) is machines._low_rank(kernel + others) is None
+    with monkeypatch.context() as patch:
+        if C < 1e6:
+            patch.setattr(machines._Gram, "newton", None)  # not needed
+        quick = machines.squared_hinge(kernel, y, C)
+    monkeypatch.setattr(machines, "_low_rank", lambda kernel: None)
+    plain = machines.squared_hinge(kernel, y, C)
+    assert quick.values(kernel) == pytest.approx(plain.values(kernel), abs=1e-5)
+    assert quick.intercept == pytest.approx(plain.intercept, abs=1e-5)
+    assert not quick.convergence.stopped and abs(quick.convergence.gap) <= 1e-6
+
+
+def test_a_problem_on_which_libsvm_never_ends_stops_and_says_so():
+    """Repeated points with different labels, and a tolerance below rounding."""
+    x, y = np.repeat(stream("machines", "repeated").normal(size=(20, 3)), 5, axis=0), np.tile([1.0, 1, -1, 1, -1], 20)
+    machine = machines.hinge(x @ x.T, y, 10.0, intercept="penalised", tolerance=1e-6)
+    assert machine.convergence.stopped and machine.convergence.iterations == machines.STEPS * len(y)
+    assert abs(machine.convergence.gap) < 1e-4 and "stopped=True" in repr(machine)
 
 
 @pytest.mark.parametrize("C", [1e-3, 1e-1])

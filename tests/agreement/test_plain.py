@@ -52,9 +52,10 @@ def distance(network, parameters):
     ("activation", "loss", "rule"),
     [("relu", "hinge", "adam"), ("gelu", "square", "gd"), ("tanh", "absolute", "adadelta"), ("erf", "bce", "adam")],
 )
-def test_steps_are_those_of_torch(activation, loss, rule):
+@pytest.mark.parametrize("d", [3, plain.PRODUCTS])
+def test_steps_are_those_of_torch(activation, loss, rule, d):
     """Thirty full batches and thirty mini-batches, with decay; a twin without decay is told apart."""
-    (x, y, network), options = problem(), {"activation": activation, "loss": loss, "rule": rule}
+    (x, y, network), options = problem(d), {"activation": activation, "loss": loss, "rule": rule}
     options |= {"step": 0.01 if rule == "adam" else 0.05, "decay": 0.1}
     found = plain.train(x, y, network, steps=30, **options).network
     assert distance(found, by_torch(x, y, network, [np.arange(12)] * 30, **options)) < 1e-11
@@ -74,6 +75,17 @@ def test_groups_of_parameters_have_their_rates(d, options):
     assert distance(run.network, (wanted.W, wanted.b, wanted.v)) < 1e-13
     assert list(run.steps) == [0, 25, 50] and np.array_equal(run.values[0].W, network.W)
     assert np.allclose(run.loss, [np.maximum(0, 1 - y * one.forward(x)).sum() for one in run.values])
+
+
+def test_matrix_products_take_some_points_at_a_time():
+    """The gradient of 2,500 points, the last of them a shorter block, is that of automatic differentiation."""
+    x, y, network = problem(9, 2500, 128)
+    assert len(x) % (plain._BLOCK // network.width) and len(x) > 2 * (plain._BLOCK // network.width)
+    gradient, loss = plain.gradient(x, y, network, activation="gelu", loss="bce")
+    W, b, v = parameters = oracle.tensors(network)
+    wanted = LOSSES["bce"](ACTIVATIONS["gelu"](torch.tensor(x) @ W.T + b) @ v, torch.tensor(y)).mean()
+    wanted.backward()
+    assert distance(gradient, [p.grad.numpy() for p in parameters]) < 1e-15 and abs(loss - wanted.item()) < 1e-13
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)

@@ -95,11 +95,13 @@ def test_the_path_of_a_kernel_is_ridge_on_its_features(shape):
         assert path.leave_one_out(penalties)[i] == pytest.approx(y[i] - refit[0], rel=1e-7)
 
 
-def test_negative_eigenvalues_of_a_kernel_are_taken_for_zero():
+def test_negative_eigenvalues_of_a_kernel_are_taken_for_zero_if_they_can_be_rounding():
     vectors, y = np.linalg.qr(features(3, 3)[0])[0], np.array([1.0, -2.0, 0.5])
-    path, clipped = (ridge.RidgePath(vectors * values @ vectors.T, y) for values in ([2, 1, -0.5], [2, 1, 0]))
-    assert path.coefficients([0.3, 2.0]) == pytest.approx(clipped.coefficients([0.3, 2.0]), rel=1e-10)
-    assert path.leave_one_out([0.3, 2.0]) == pytest.approx(clipped.leave_one_out([0.3, 2.0]), rel=1e-10)
+    path, clipped = (ridge.RidgePath(vectors * values @ vectors.T, y) for values in ([2, 1, -1e-5], [2, 1, 0]))
+    assert path.coefficients([1e-5, 2.0]) == pytest.approx(clipped.coefficients([1e-5, 2.0]), rel=1e-8)
+    assert path.leave_one_out([1e-5, 2.0]) == pytest.approx(clipped.leave_one_out([1e-5, 2.0]), rel=1e-8)
+    with pytest.raises(ValueError, match="^kernel must be positive semidefinite, got eigenvalues from -3e-05 to 2"):
+        ridge.RidgePath(vectors * [2, 1, -3e-5] @ vectors.T, y)
 
 
 @pytest.mark.parametrize("h, d", [(50, 30), (30, 50)])

@@ -44,6 +44,7 @@ OPTIONS = {
     "output only": {"rates": nets.OUTPUT_ONLY, "decay": 0.3},
     "three rates": {"rates": (0.3, 1.0, 0.6), "agop": 0.05, "decay": 0.3},
     "hidden only": {"rates": nets.HIDDEN_ONLY, "agop": 0.05},
+    "fixed biases": {"rates": (0.3, 1.0, 0.0), "decay": 0.3},
 }
 
 
@@ -205,7 +206,8 @@ def test_a_margin_of_exactly_one_has_no_slope():
     x, y, network = np.array([-1.0, 1.0]), np.ones(2), TwoLayer([1.0], [0.0], [1.0])
     run = univariate.train(x, y, network, step=0.1, epochs=2, keep_gradients=True)
     assert run.gradients.tolist() == [[-1, 0], [-1, 0]]
-    assert univariate.train(x[1:], y[1:], network, step=0.1, epochs=2).zero_epoch == 0
+    rest = univariate.train(x[1:], y[1:], network, step=0.1, epochs=2, keep_gradients=True)
+    assert rest.zero_epoch == 0 and not rest.gradients.any()
     by_formulas = plain.train(x[:, None], y, network, step=0.1, steps=2, loss="hinge", reduction="sum").network
     for found in (run.network, by_formulas, oracle.train(x, y, network, step=0.1, epochs=2)):
         assert largest_difference(found, network) == 0

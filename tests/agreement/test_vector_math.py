@@ -36,6 +36,16 @@ def test_erf_and_its_slope_equal_scipys(real, error):
     np.testing.assert_allclose(value[small], special.erf(exact[small] / 2**0.5), rtol=10 * error)
 
 
+@pytest.mark.parametrize(("real", "error"), [(np.float32, 5e-7), (np.float64, 3e-15)])
+def test_tanh_equals_numpys_relatively(real, error):
+    x = np.concatenate([np.linspace(-25, 25, 20_001), np.geomspace(1e-30, 40, 999)]).astype(real)
+    function = vector_math.tanh(real)
+    once = vector_math.inlined(lambda z: (function(z), z))
+    np.testing.assert_allclose(applied(once, x)[0], np.tanh(x.astype(np.float64)), rtol=error)
+    ends = applied(once, np.array([np.inf, -np.inf, np.nan], real))[0]
+    assert ends[0] == 1 and ends[1] == -1 and np.isnan(ends[2])
+
+
 def test_erf_of_infinity_and_of_nan():
     value, slope = applied(vector_math.erf_and_slope(np.float64), np.array([np.inf, -np.inf, np.nan]))
     np.testing.assert_allclose(value[:2], [1, -1], rtol=1e-14)

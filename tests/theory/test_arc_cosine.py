@@ -119,3 +119,14 @@ def test_finite_width_is_invariant_in_law_alone():
     assert np.abs(scores(plain - rotated, 0)).max() < 4.5
     assert np.abs(scores(plain**2 - rotated**2, 0)).max() < 4.5
     assert np.abs(scores(plain - flipped, 0)).max() > 8  # one of the two points alone
+
+
+def test_moments_are_homogeneous_and_the_kernel_of_large_inputs_is():
+    first, covariance, second = np.array([1.5, 0.0, 2.0]), np.array([-0.4, 0.0, 1.1]), np.array([0.3, 1.0, 2.0])
+    plain = arc_cosine.moments(first, covariance, second)
+    for a, b in ((2.0**-280, 2.0**-280), (2.0**280, 2.0**280), (2.0**400, 2.0**-400)):
+        found = arc_cosine.moments(a**2 / 4 * first, a / 2 * b * covariance, b**2 * second)
+        assert np.array_equal(found.product, a / 2 * b * plain.product) and np.array_equal(found.active, plain.active)
+    x = points(5, 3)
+    large, larger = (arc_cosine.ntk(s * x, depth=2, width=50) / s**2 for s in (2.0**60, 2.0**330))
+    assert larger == pytest.approx(large, rel=1e-12)

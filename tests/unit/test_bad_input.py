@@ -8,6 +8,7 @@ import dataclasses
 import importlib
 import inspect
 import pkgutil
+import re
 import types
 
 import numpy as np
@@ -18,7 +19,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numpy_strategies
 from unit.bad_input import cases_kernels, cases_measures, cases_networks, cases_train, given
-from unit.bad_input.spoil import ERRORS, alike, complaint, faults, is_array, name_of, spoil
+from unit.bad_input.spoil import ERRORS, alike, complaint, faults, is_array, name_of, numbers, spoil
 
 import shallow
 from experiments.hidden_structure import hidden_index, shells
@@ -40,6 +41,7 @@ MODULES = {
     "book": "what turns experiments into pages: has tests of its own",
     "checks": "test_checks.py",
     "display": "shows whatever it is given",
+    "scaling": "part of other functions, whose rows show it",
     "extras": "imports other libraries, test_import.py",
     "train.fresh_samples": "makes the compiled core of train.online, which checks",
     "train.fused": "makes the compiled core of train.minibatch, which checks",
@@ -159,7 +161,7 @@ def test_an_arbitrary_array_meets_no_other_exception(name, data):
     which = data.draw(st.sampled_from([argument for argument, value in case.arguments.items() if is_array(value)]))
     shape = numpy_strategies.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=9)
     kind = data.draw(st.sampled_from([np.float64, np.float32, np.int64, np.bool_]))
-    elements = {"f": st.sampled_from([0.0, 1.0, -1.5, 200.0, np.nan, -np.inf]), "i": st.integers(-3, 9)}
+    elements = {"f": st.sampled_from([0.0, 1.0, -1.5, 1e-170, 1e170, np.nan, -np.inf]), "i": st.integers(-3, 9)}
     bad = data.draw(numpy_strategies.arrays(kind, shape, elements=elements.get(np.dtype(kind).kind)))
     with np.errstate(all="ignore"):
         try:
@@ -168,9 +170,43 @@ def test_an_arbitrary_array_meets_no_other_exception(name, data):
             return
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_results_and_arguments_are_shown_in_a_few_lines(name):
+def degree(plain, scaled):
+    """The power of a factor of two in a result; None if there is none of -1, 0 and 1."""
+    fits = [k for k in (-1, 0, 1) if plain.shape == scaled.shape and np.allclose(scaled, plain * 2.0**k, 1e-6, 0, True)]
+    return fits[0] if fits and plain.dtype.kind == "f" and plain.any() else None
+
+
+#: Where a result is homogeneous near the argument alone: the coefficients end at their bound C.
+NOT_AT_ANY_SCALE = {("kernels.machines.epsilon_insensitive", "kernel")}
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_ARRAYS if not name.startswith("train.")])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_is_homogeneous_is_right_at_any_scale_or_refused_by_name(name):
+    """At 1e170 and 1e-170 times an array its squares leave the range of numbers."""
     case = CASES[name]
+    for argument, value in case.arguments.items():
+        if not is_array(value) or np.asarray(value).dtype.kind != "f" or (name, argument) in NOT_AT_ANY_SCALE:
+            continue
+        plain = numbers(case())
+        try:
+            degrees = list(map(degree, plain, numbers(case(**{argument: np.multiply(value, 2.0)}))))
+        except ERRORS:
+            continue  # of a unit vector, or labels
+        for factor in (2.0**565, 2.0**-565) if {*degrees} - {None} else ():
+            try:
+                found = numbers(case(**{argument: np.multiply(value, factor)}))
+            except ERRORS as error:
+                assert re.search(rf"\b{argument}\b", str(error)), (argument, factor)
+                continue
+            for k, one, other in zip(degrees, plain, found, strict=True):
+                assert k is None or np.allclose(other, one * factor**k, 1e-6, 0, True), (argument, factor)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_have_plain_strides_and_are_shown_in_a_few_lines(name):
+    case = CASES[name]
+    assert all(min(array.strides, default=0) >= 0 for array in numbers(case()))  # PyTorch takes no others
     for one in (case(), *case.arguments.values()):
         if type(one).__repr__ is short or hasattr(one, "_fields") or dataclasses.is_dataclass(one):
             assert "array(" not in repr(one) and len(repr(one).splitlines()) <= 10

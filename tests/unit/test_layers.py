@@ -12,7 +12,7 @@ from references import ROOT
 
 # A module stands in the layer of its longest prefix here and may import from its own and from those above the line.
 LAYERS = [
-    "shallow.machine_code shallow.checks shallow.display shallow.extras",
+    "shallow.machine_code shallow.checks shallow.display shallow.extras shallow.scaling",
     "shallow.stats shallow.data shallow.nets shallow.mlp shallow.deep shallow.committee",
     "shallow.train shallow.kernels shallow.spectra shallow.alignment shallow.clusters shallow.gaussian_loss "
     "shallow.receptive_fields",

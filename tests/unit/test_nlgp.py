@@ -69,6 +69,7 @@ def test_circulants_and_their_eigenvalues():
     matrix = nlgp.circulant(row)
     assert (matrix[0].reshape(3, 4) == row).all() and (matrix == matrix.T).all()
     assert np.linalg.eigvalsh(matrix) == pytest.approx(np.sort(nlgp.eigenvalues(row).ravel()))
+    assert (nlgp.eigenvalues(-row) == -nlgp.eigenvalues(row)).all()
     assert (nlgp.circulant(np.arange(5.0)) == circulant(np.arange(5.0))).all()
 
 

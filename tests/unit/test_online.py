@@ -30,6 +30,7 @@ def streams(count: int = 2) -> list[np.random.Generator]:
         ("bounds", (1.0, -1.0)),
         ("bounds", (0.5, 1.0)),
         ("bounds", (np.zeros(3), np.inf)),
+        ("bounds", (np.arange(4) - 1.0, 2.0)),
         ("bounds", (np.nan, 1.0)),
     ],
 )

@@ -32,11 +32,19 @@ class Moments(NamedTuple):
 def moments(first: np.ndarray, covariance: np.ndarray, second: np.ndarray) -> Moments:
     """The two expectations for variances `first` and `second` and their covariance, arrays that broadcast.
 
-    The angle comes with an absolute error of about 1e-8 where it is small.
+    The angle comes with an absolute error of about 1e-8 where it is small.  Variances whose products leave the range of
+    numbers are divided by powers of four first, and the covariance by the powers of two.
     """
     checks.numbers(first=first, covariance=covariance, second=second)
     parts = first, covariance, second
     first, covariance, second = (np.asarray(one, dtype=np.result_type(one, np.float32)) for one in parts)
+    ends = [end for one in (first, second) for end in (one.min(initial=1), one.max(initial=1))]
+    if not all(1e-15 < end < 1e15 for end in ends):
+        units = [np.ldexp(one.dtype.type(1), np.frexp(one)[1] // 2) for one in (first, second)]
+        both = units[0] * units[1]
+        if (both != 1).any():
+            pair = moments(first / units[0] ** 2, covariance / both, second / units[1] ** 2)
+            return Moments(both * pair.product, pair.active)
     norms = first * second
     sine = np.sqrt(np.maximum(norms - covariance**2, 0))
     angle = np.arctan2(sine, covariance)
@@ -57,7 +65,7 @@ def ntk(x: np.ndarray, z: np.ndarray | None = None, *, depth: int, width: int) -
     only, at any width, and the kernel has neither quite this value nor quite the invariance under rotations.
 
     Args:
-        x, z: inputs of shape (n, d) and (n', d); z defaults to x.
+        x, z: inputs of shape (n, d) and (n', d), up to 1e150; z defaults to x.
         depth: number of hidden layers.
         width: neurons m in each.  K/m converges for a large width.
 
@@ -68,6 +76,7 @@ def ntk(x: np.ndarray, z: np.ndarray | None = None, *, depth: int, width: int) -
     checks.array(("n", np.shape(x)[1]), z=z)
     checks.integers(1, depth=depth, width=width)
     x, z = np.asarray(x, dtype=np.float64), np.asarray(z, dtype=np.float64)
+    checks.within("[-1e150, 1e150]", x=x, z=z)  # the kernel grows with their squares
     products, kernel, fan_in = [(x**2).sum(axis=1)[:, None], x @ z.T, (z**2).sum(axis=1)], x @ z.T + 1, x.shape[1]
     for _ in range(depth):
         first, covariance, second = ((product + 1) / (3 * fan_in) for product in products)

@@ -9,7 +9,8 @@ $\delta_l \otimes (h_{l-1}, 1)$ with the derivative $\delta_l$ in $z_l$, so that
 
 with $\delta_L = 1$ for the logit and $p (1 - p)$ for the probability.  Layers are numbered from 1.  A network is given
 by its `weights`, L matrices (m_l, m_{l-1}) with m_L = 1, and its `biases`, L vectors (m_l,), in NumPy or PyTorch, as
-by :meth:`shallow.mlp.Stack.network`.
+by :meth:`shallow.mlp.Stack.network`.  Arrays do not say what lies between them: :func:`shallow.mlp.of_module` takes
+them from a module of PyTorch and refuses other activations and missing biases.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def ntk(
 
     Args:
         weights, biases: the network.
-        x, z: inputs of shape (n, d) and (n', d); z defaults to x, and the kernel is then exactly symmetric.
+        x, z: inputs of shape (n, d) and (n', d), up to 1e150; z defaults to x, with an exactly symmetric kernel.
         output: the quantity f that is differentiated, one of `OUTPUTS`.
         trainable: numbers of the layers whose parameters count, all by default; a frozen layer has no part in K.
         dtype: number type of the computation, torch.float32 (relative error about 1e-6) or torch.float64.
@@ -142,7 +143,8 @@ def _tensors(
     weights: Sequence[Array], biases: Sequence[Array], x: Array, name: str, dtype: torch.dtype
 ) -> tuple[list[torch.Tensor], list[torch.Tensor], torch.Tensor]:
     """Network and inputs as tensors of the type."""
-    checks.numbers(weights=weights, biases=biases, **{name: x})
+    checks.numbers(weights=_arrays("weights", weights), biases=_arrays("biases", biases), **{name: x})
+    checks.numbers(**{name: _arrays(name, [x])})
     checks.one_of((torch.float32, torch.float64), dtype=dtype)
     given = [[torch.as_tensor(array).detach() for array in arrays] for arrays in (weights, biases, [x])]
     if any(array.is_complex() for arrays in given for array in arrays):
@@ -161,4 +163,16 @@ def _tensors(
             f"with one output, got {shapes[0]} and {shapes[1]}"
         )
     checks.array((None, shapes[0][0][1]), **{name: x.numpy()})
+    checks.within("[-1e150, 1e150]", **{name: x.double().numpy()})  # the kernel grows with their squares
     return weights, biases, x
+
+
+def _arrays(name: str, arrays: Sequence[Array]) -> list[Array]:
+    """What the checks see: parameters of modules without gradients.  ValueError for what PyTorch does not take."""
+    for array in arrays if isinstance(arrays, Sequence) else [arrays]:
+        if not isinstance(array, np.ndarray | torch.Tensor | list | tuple):
+            hint = ": a layer without biases has zeros" if array is None else ""
+            raise ValueError(f"{name} must be arrays or tensors, got {type(array).__name__}{hint}")
+        if isinstance(array, np.ndarray) and min(array.strides, default=0) < 0:
+            raise ValueError(f"{name} must have no negative strides, got {array.strides}: see numpy.ascontiguousarray")
+    return [array.detach() if isinstance(array, torch.Tensor) else array for array in arrays]

@@ -24,6 +24,7 @@ from scipy import linalg
 
 from shallow import checks
 from shallow.display import short
+from shallow.kernels import empirical
 from shallow.kernels.machines import Convergence, Machine, checked, fit_quietly, relative_gap
 
 # Sums of products may be taken in any order: four times the speed.
@@ -105,12 +106,15 @@ def reduced(kernel: np.ndarray, tolerance: float) -> Reduced:
     Args:
         tolerance: largest error of an entry, absolute; the largest entry of the diagonal bounds it from above.
 
-    Raises ValueError for a kernel that is no finite square matrix, or a tolerance that leaves no feature.
+    Raises ValueError for what :func:`shallow.kernels.empirical.semidefinite` refuses, a largest entry below 1e-50, or a
+    tolerance that leaves no feature.
     Cost: O(n^2 r), and the memory of three kernels besides the given one.
     """
-    checks.array(("n", "n"), kernel=kernel)
+    empirical.semidefinite(kernel=kernel)
     kernel = np.asarray(kernel, dtype=np.float64)
-    if not 0 < tolerance < kernel.diagonal().max(initial=0):
+    diagonal = kernel.diagonal()
+    checks.within("[1e-50, 1e50]", **{"largest of kernel": diagonal.max()})
+    if not 0 < tolerance < diagonal.max():
         raise ValueError(f"tolerance must be positive and below the diagonal of the kernel, got {tolerance}")
     # With numbers whose squares are not normal a processor takes a hundred times as long.
     kernel = np.where(np.abs(kernel) < 1e-100, 0.0, kernel)
@@ -118,6 +122,9 @@ def reduced(kernel: np.ndarray, tolerance: float) -> Reduced:
     order = order - 1
     features = np.empty((len(kernel), rank))
     features[order] = np.tril(factor)[:, :rank]
+    rest = (diagonal - (features**2).sum(axis=1)).min()
+    if rest < -empirical.ROUNDING * diagonal.max():
+        raise ValueError(f"kernel must be positive semidefinite, got {rest:g} on the diagonal of what is left of it")
     return Reduced(features, order[:rank])
 
 

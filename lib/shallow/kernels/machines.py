@@ -27,8 +27,11 @@ from scipy import linalg, optimize
 
 from shallow import checks
 from shallow.display import short
+from shallow.kernels import empirical
 
 INTERCEPTS = ("free", "penalised")
+#: Iterations of libsvm for each point at which it ends by default; those that converge take up to a tenth of them.
+STEPS = 10_000
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class Convergence:
     stopped: bool
     objective: float
     gap: float
+
+    __repr__ = short
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class Machine:
     def values(self, kernel: np.ndarray) -> np.ndarray:
         """f at n' points from K of these with the n points of the fit, or from their features, (n', n); shape (n',)."""
         checks.numbers(kernel=kernel)
-        return kernel @ self.coefficients + self.intercept
+        return np.asarray(kernel) @ self.coefficients + self.intercept
 
 
 def squared_hinge(
@@ -77,9 +82,11 @@ def squared_hinge(
 ) -> Machine:
     """The machine of one C, at the end of :func:`squared_hinge_path` by decades from 1000 over the mean of K(x, x)."""
     kernel, y = checked(kernel, y, C, classes=True)
+    checks.positive(tolerance=tolerance)
+    checks.integers(1, max_iter=max_iter)
     first = 1e3 * len(y) / max(np.trace(kernel), 1e-300)
     decades = int(np.clip(np.ceil(np.log10(C / first)), 0, 20))
-    return squared_hinge_path(kernel, y, C * 10.0 ** np.arange(-decades, 1), tolerance=tolerance, max_iter=max_iter)[-1]
+    return _path(kernel, y, C * 10.0 ** np.arange(-decades, 1), tolerance, max_iter)[-1]
 
 
 def squared_hinge_path(
@@ -101,59 +108,120 @@ def squared_hinge_path(
         max_iter: largest number of systems of the whole path.
 
     Raises:
-        ValueError: for bad input, or where the kernel has negative eigenvalues below -1/(2C): compute it in float64.
+        ValueError: for bad input, or where the kernel turns out to have negative eigenvalues; below -1/(2C) also those
+            of rounding: compute it in float64.
 
-    Cost: $|S|^3/3$ operations per system, a few systems for each C.
+    Cost: $|S|^3/3$ operations per system, a few systems for each C; $|S| r^2$ where the kernel is that of r features,
+    fewer than about n/9, as on the primal problem.
     """
     checks.array(("n",), penalties=penalties)
     checks.positive(penalties=penalties, tolerance=tolerance)
     if not (np.diff(penalties) > 0).all():
         raise ValueError(f"penalties must ascend, got {list(penalties)}")
     checks.integers(1, max_iter=max_iter)
-    kernel, y = checked(kernel, y, penalties[0], classes=True)
+    return _path(*checked(kernel, y, penalties[0], classes=True), penalties, tolerance, max_iter)
+
+
+def _path(
+    kernel: np.ndarray, y: np.ndarray, penalties: Sequence[float], tolerance: float, max_iter: int
+) -> list[Machine]:
     beta, slack = np.zeros(len(y)), np.ones(len(y))  # slack = 1 - y f, kept because f would lose it for large C
+    gram, quick, largest = _Gram(kernel), _low_rank(kernel), kernel.diagonal().max()
     iterations, found = 0, []
     for C in penalties:
-        objective, gap = _ended(kernel, y, C, beta, slack)
-        settled = False
-        while not settled and abs(gap) > tolerance and iterations < max_iter:
-            inside = slack > 0
-            target, slack_there = _newton(kernel, y, C, inside)
-            change, along = target - beta, slack_there - slack
-            step = _exact_step(C, -(beta * y) @ along, -(change * y) @ along, slack, along)
-            beta, slack = beta + step * change, slack + step * along
-            settled = step == 1 and np.array_equal(slack > 0, inside)
-            objective, gap = _ended(kernel, y, C, beta, slack)
-            iterations += 1
+        # Features give 2 C (1 - y f) with an error of 1e-16 C: where that is not small their solution is not even near.
+        for problem in (quick, gram) if quick and C * largest < 1e8 else (gram,):
+            objective, gap = _ended(gram, y, C, beta, slack)
+            settled = False
+            while not settled and abs(gap) > tolerance and iterations < max_iter:
+                inside = slack > 0
+                target, slack_there = problem.newton(y, C, inside)
+                change, along = target - beta, slack_there - slack
+                step = _exact_step(C, -(beta * y) @ along, -(change * y) @ along, slack, along)
+                beta, slack = beta + step * change, slack + step * along
+                settled = step == 1 and np.array_equal(slack > 0, inside)
+                objective, gap = _ended(problem, y, C, beta, slack)
+                iterations += 1
+            if problem is quick:
+                slack = 1 - y * (kernel @ beta + beta.sum())
         ended = Convergence(iterations, abs(gap) > tolerance, objective, gap)
+        refuse_negative(kernel.diagonal(), beta, y * (1 - slack))
         found.append(Machine(beta, float(beta.sum()), ended))
     return found
 
 
-def _ended(kernel: np.ndarray, y: np.ndarray, C: float, beta: np.ndarray, slack: np.ndarray) -> tuple[float, float]:
+class _Gram:
+    """The problem on the kernel K + 1."""
+
+    def __init__(self, kernel: np.ndarray) -> None:
+        self.kernel = kernel
+
+    def square(self, beta: np.ndarray) -> float:
+        """Squared norm of the machine."""
+        return beta @ (self.kernel @ beta) + beta.sum() ** 2
+
+    def newton(self, y: np.ndarray, C: float, violated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Minimum if the points within the margin stay the same, and the slack there."""
+        inside = np.flatnonzero(violated)
+        system = self.kernel[np.ix_(inside, inside)]
+        system += 1
+        system.flat[:: len(inside) + 1] += 1 / (2 * C)
+        try:
+            factor = linalg.cho_factor(system, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
+            raise ValueError(
+                f"kernel must be positive semidefinite, got eigenvalues below -1/(2C) for C = {C:g}: "
+                "compute it in float64"
+            ) from None
+        solved = linalg.cho_solve(factor, y[inside], check_finite=False)
+        target = np.zeros(len(y))
+        target[inside] = solved
+        slack = 1 - y * (self.kernel @ target + target.sum())
+        slack[inside] = y[inside] * solved / (2 * C)
+        return target, slack
+
+
+class _Features:
+    r"""The same on features Z with $Z Z^\top = K + 1$, shape (n, r)."""
+
+    def __init__(self, features: np.ndarray) -> None:
+        self.features = features
+
+    def square(self, beta: np.ndarray) -> float:
+        return float(((self.features.T @ beta) ** 2).sum())
+
+    def newton(self, y: np.ndarray, C: float, violated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        inside = self.features[violated]
+        system = inside.T @ inside
+        system.flat[:: len(system) + 1] += 1 / (2 * C)
+        factor = linalg.cho_factor(system, overwrite_a=True, check_finite=False)
+        weights = linalg.cho_solve(factor, inside.T @ y[violated], check_finite=False)
+        slack = 1 - y * (self.features @ weights)
+        return np.where(violated, 2 * C * y * slack, 0.0), slack
+
+
+def _low_rank(kernel: np.ndarray) -> _Features | None:
+    """The problem on features where some eighth of the points spans all of them, to rounding; None where it does not.
+
+    Cost: O(n r^2), or n^3/1500 where it was in vain.
+    """
+    largest, few = kernel.diagonal().max(), np.asfortranarray(kernel[::8, ::8])
+    factor, order, rank, _ = linalg.lapack.dpstrf(few, tol=1e-13 * largest, lower=1)
+    if not 0 < rank < 0.9 * len(few):
+        return None
+    pivots = 8 * (order[:rank] - 1)
+    Z = linalg.solve_triangular(factor[:rank, :rank], kernel[pivots], lower=True, check_finite=False)
+    if (kernel.diagonal() - (Z**2).sum(axis=0)).max() > 1e-12 * largest:
+        return None
+    return _Features(np.append(Z, np.ones((1, len(kernel))), axis=0).T)
+
+
+def _ended(problem, y: np.ndarray, C: float, beta: np.ndarray, slack: np.ndarray) -> tuple[float, float]:
     """Objective and relative duality gap."""
     objective = float(beta @ (y * (1 - slack)) / 2 + C * (np.maximum(0, slack) ** 2).sum())
     feasible = y * np.maximum(y * beta, 0)
-    norm = feasible @ (kernel @ feasible) + feasible.sum() ** 2
+    norm = problem.square(feasible)
     return objective, relative_gap(objective, y @ feasible - norm / 2 - feasible @ feasible / (4 * C))
-
-
-def _newton(kernel: np.ndarray, y: np.ndarray, C: float, violated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Minimum if the points within the margin stay the same, and the slack there."""
-    inside = np.flatnonzero(violated)
-    system = kernel[np.ix_(inside, inside)]
-    system += 1
-    system.flat[:: len(inside) + 1] += 1 / (2 * C)
-    try:
-        factor = linalg.cho_factor(system, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:
-        raise ValueError(f"kernel has eigenvalues below -1/(2C) for C = {C:g}: compute it in float64") from None
-    solved = linalg.cho_solve(factor, y[inside], check_finite=False)
-    target = np.zeros(len(y))
-    target[inside] = solved
-    slack = 1 - y * (kernel @ target + target.sum())
-    slack[inside] = y[inside] * solved / (2 * C)
-    return target, slack
 
 
 def _exact_step(C: float, cross: float, square: float, slack: np.ndarray, along: np.ndarray) -> float:
@@ -172,13 +240,14 @@ def hinge(
     *,
     intercept: str = "free",
     tolerance: float = 1e-3,
-    max_iter: int = -1,
+    max_iter: int | None = None,
 ) -> Machine:
     """Classifier with hinge loss by scikit-learn's SVC; the arguments of :func:`epsilon_insensitive`, y of -1 and 1."""
     from shallow.extras import SVC
 
     kernel, y = checked(kernel, y, C, classes=True)
     checks.positive(tolerance=tolerance)
+    max_iter = STEPS * len(y) if max_iter is None else max_iter
     checks.integers(-1, max_iter=max_iter)
     solver = SVC(kernel="precomputed", C=C, tol=tolerance, max_iter=max_iter)
     return _by_libsvm(solver, kernel, y, intercept, lambda f: np.maximum(0, 1 - y * f))
@@ -192,7 +261,7 @@ def epsilon_insensitive(
     epsilon: float = 0.0,
     intercept: str = "free",
     tolerance: float = 1e-3,
-    max_iter: int = -1,
+    max_iter: int | None = None,
 ) -> Machine:
     r"""Regression with a tube of half-width epsilon by scikit-learn's SVR; with epsilon = 0 the absolute error.
 
@@ -203,11 +272,14 @@ def epsilon_insensitive(
         epsilon: half-width of the tube, not negative.
         intercept: one of `INTERCEPTS`.  libsvm's is free; a penalised one takes it twice the points: with
             $(-\phi(x_i), -y_i)$ added and C halved the free intercept is zero by symmetry.
-        tolerance: largest violation of the optimality conditions at which libsvm ends.
-        max_iter: limit of its iterations, -1 for none.
+        tolerance: largest violation of the optimality conditions at which libsvm ends.  For large C that alone says
+            little: `convergence.gap` says how good the machine is.  For a penalised intercept, and epsilon = 0,
+            :mod:`shallow.kernels.interior_point` ends at a gap, soon for any C.
+        max_iter: limit of its iterations, by default `STEPS` for each point, -1 for none.  It is met where rounding is
+            above the tolerance, by repeated points with different labels for example; `convergence.stopped` says so.
 
     Raises:
-        ValueError: for bad input.
+        ValueError: for bad input, or where the kernel turns out to have negative eigenvalues.
 
     Cost: O(n) per iteration, of which it takes from about n to several hundred n, more for large C.
     """
@@ -216,6 +288,7 @@ def epsilon_insensitive(
     kernel, y = checked(kernel, y, C, classes=False)
     checks.not_negative(epsilon=epsilon)
     checks.positive(tolerance=tolerance)
+    max_iter = STEPS * len(y) if max_iter is None else max_iter
     checks.integers(-1, max_iter=max_iter)
     solver = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=tolerance, max_iter=max_iter)
     return _by_libsvm(solver, kernel, y, intercept, lambda f: np.maximum(0, np.abs(y - f) - epsilon), epsilon)
@@ -235,6 +308,7 @@ def _by_libsvm(solver, kernel: np.ndarray, y: np.ndarray, intercept: str, loss, 
     beta = beta if intercept == "free" else beta[:n] - beta[n:]
     free = float(solver.intercept_[0]) if intercept == "free" else 0.0
     f = kernel @ beta
+    refuse_negative(kernel.diagonal(), beta, f)
     objective = beta @ f / 2 + C * loss(f + free).sum()
     gap = relative_gap(objective, y @ beta - beta @ f / 2 - epsilon * np.abs(beta).sum())
     ended = Convergence(int(np.sum(solver.n_iter_)), bool(solver.fit_status_), float(objective), gap)
@@ -253,6 +327,17 @@ def fit_quietly(solver, points: np.ndarray, targets: np.ndarray) -> None:
 # What the solvers of the package share.
 
 
+def refuse_negative(diagonal: np.ndarray, beta: np.ndarray, image: np.ndarray) -> None:
+    r"""ValueError where $\beta^\top K \beta$ is negative beyond rounding.
+
+    All have shape (n,): the diagonal of K, beta, and K beta, to which a constant feature may add.
+    """
+    checks.array(("n",), diagonal=diagonal, beta=beta, image=image)
+    norm = np.dot(beta, image)
+    if norm < -empirical.ROUNDING * np.sum(diagonal) * np.dot(beta, beta):
+        raise ValueError(f"kernel must be positive semidefinite, got a machine of squared norm {norm:g}")
+
+
 def relative_gap(objective: float, dual: float) -> float:
     """(objective - dual) / objective, 0 for an objective of 0."""
     return 0.0 if objective <= 0 else float((objective - dual) / objective)
@@ -263,11 +348,18 @@ def checked(
 ) -> tuple[np.ndarray, np.ndarray]:
     """K (n, n), or features (n, P) by another name, and targets (n,) in float64.
 
-    ValueError for what is no problem of a machine: with `classes`, y must hold both -1 and 1.
+    ValueError for what is no problem of a machine: with `classes`, y must hold both -1 and 1.  Numbers are out of range
+    where the largest is neither zero nor from 1e-50 to 1e50: squares and products of them have to be numbers.
     """
-    checks.array(("n", "n") if name == "kernel" else ("n", "P"), **{name: points})
+    if name == "kernel":
+        empirical.semidefinite(kernel=points)
+    else:
+        checks.array(("n", "P"), **{name: points})
     checks.array((len(points),), y=y)
     checks.positive(C=C)
+    points, y = np.asarray(points, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    for one, values in ((name, points.diagonal() if name == "kernel" else points), ("y", y)):
+        checks.within("[1e-50, 1e50]", **{f"largest of {one}": max(values.max(), -values.min()) or 1.0})
     if classes and not np.array_equal(np.unique(y), [-1, 1]):
         raise ValueError(f"y must hold both labels -1 and 1 and nothing else, got {np.unique(y)[:5]}")
-    return np.asarray(points, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    return points, y

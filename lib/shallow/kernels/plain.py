@@ -17,7 +17,7 @@ def ntk(networks: Stack, x: np.ndarray, z: np.ndarray | None = None) -> np.ndarr
 
     Args:
         networks: R networks with finite parameters.
-        x, z: inputs of shape (n, m_0) and (n', m_0); z defaults to x.
+        x, z: inputs of shape (n, m_0) and (n', m_0), up to 1e150; z defaults to x.
 
     Raises:
         ValueError: for inputs of another shape, and for numbers that are not finite.
@@ -29,6 +29,7 @@ def ntk(networks: Stack, x: np.ndarray, z: np.ndarray | None = None) -> np.ndarr
     z = x if z is None else z
     checks.array((None, networks.widths[0]), x=x, z=z)
     x, z = (np.asarray(points, dtype=np.float64) for points in (x, z))
+    checks.within("[-1e150, 1e150]", x=x, z=z)  # the kernel grows with their squares
     kernels = np.zeros((len(networks), len(x), len(z)))
     for r, kernel in enumerate(kernels):
         for (delta, h), (other_delta, other_h) in zip(

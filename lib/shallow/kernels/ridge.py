@@ -17,6 +17,11 @@ from shallow.kernels import empirical
 def solve(gram: np.ndarray, right: np.ndarray, penalty: float) -> np.ndarray:
     r"""$(G + \mu I)^{-1} B$ for a positive semidefinite G (n, n) and B of shape (n,) or (n, T); by Cholesky, float64.
 
+    Of G the upper triangle is read, and negative eigenvalues above -mu are taken as they are.
+
+    Raises:
+        ValueError: for shapes that do not fit, non-finite numbers, and where $G + \mu I$ is not positive definite.
+
     Cost: $\tfrac13 n^3$ operations whatever T is, and a copy of G; up to about ten penalties cost less than one
     eigendecomposition.
     """
@@ -25,7 +30,10 @@ def solve(gram: np.ndarray, right: np.ndarray, penalty: float) -> np.ndarray:
     checks.positive(penalty=penalty)
     matrix = np.array(gram, dtype=np.float64)
     matrix.flat[:: len(matrix) + 1] += penalty
-    factor = linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
+    try:
+        factor = linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:
+        raise ValueError(f"gram must be positive semidefinite, got an eigenvalue below -{penalty:g}") from None
     return linalg.cho_solve(factor, right, check_finite=False)
 
 
@@ -33,11 +41,11 @@ class Ridge:
     r"""Ridge regression on features; the Gram matrix is formed once, $Z^\top Z$ or $Z Z^\top$, whichever is smaller.
 
     Args:
-        features: Z, shape (n, h); not changed.
-        labels: y, shape (n,).
+        features: Z, shape (n, h), whose largest entry is zero or from 1e-50 to 1e50; not changed.
+        labels: y, shape (n,), likewise.
 
     Raises:
-        ValueError: for shapes that do not fit or values that are not finite.
+        ValueError: for shapes that do not fit and values that are not finite or out of this range.
 
     Cost: n h min(n, h) operations; $\tfrac13 \min(n, h)^3$ per fit.
     """
@@ -45,6 +53,8 @@ class Ridge:
     def __init__(self, features: np.ndarray, labels: np.ndarray):
         checks.array(("n", "h"), features=features)
         checks.array((len(features),), labels=labels)
+        checks.within("[1e-50, 1e50]", **{"largest of features": float(np.abs(np.asarray(features)).max()) or 1.0})
+        checks.within("[1e-50, 1e50]", **{"largest of labels": float(np.abs(np.asarray(labels)).max()) or 1.0})
         self._Z, self._y = (np.asarray(a, dtype=np.float64) for a in (features, labels))
         n, h = self._Z.shape
         self._gram = self._Z.T @ self._Z if h <= n else self._Z @ self._Z.T
@@ -79,6 +89,7 @@ def mean_square(features: np.ndarray, labels: np.ndarray, weights: np.ndarray) -
     checks.shape((len(features),), labels=labels)
     checks.shape((np.shape(features)[1],), weights=weights)
     checks.wide(features=features, labels=labels, weights=weights)
+    features, labels, weights = (np.asarray(one) for one in (features, labels, weights))
     return float(np.mean((features @ weights - labels) ** 2, dtype=np.float64))
 
 
@@ -86,12 +97,13 @@ class RidgePath:
     r"""Kernel ridge regression for any number of penalties, with the errors of leaving one point out.
 
     Args:
-        kernel: K of the n points, shape (n, n), symmetric and positive semidefinite; negative eigenvalues are taken
-            as rounding errors of zero.
+        kernel: K of the n points, shape (n, n), symmetric and positive semidefinite; negative eigenvalues down to
+            `empirical.ROUNDING` times the largest are taken as rounding errors of zero.
         y: values, shape (n,).
 
     Raises:
-        ValueError: for shapes that do not fit, non-finite numbers or a kernel that is not symmetric.
+        ValueError: for shapes that do not fit, non-finite numbers or a kernel that is not symmetric or not positive
+            semidefinite.
 
     Cost: one eigendecomposition, about $9 n^3$ operations; O(n^2) per penalty thereafter.
     """
@@ -99,6 +111,10 @@ class RidgePath:
     def __init__(self, kernel: np.ndarray, y: np.ndarray):
         values, self._vectors = empirical.eigenbasis(kernel)
         checks.array((len(values),), y=y)
+        if values[-1] < -empirical.ROUNDING * np.abs(values).max():
+            raise ValueError(
+                f"kernel must be positive semidefinite, got eigenvalues from {values[-1]:g} to {values[0]:g}"
+            )
         self._values = np.maximum(values, 0)
         y = np.asarray(y, dtype=float)
         self._rotated = self._vectors.T @ y
@@ -110,7 +126,7 @@ class RidgePath:
     def values(self, kernel: np.ndarray, penalties: np.ndarray) -> np.ndarray:
         """f at n' points from K of these with the n points of the fit, shape (n', n); shape (n', R)."""
         checks.numbers(kernel=kernel)
-        return kernel @ self.coefficients(penalties)
+        return np.asarray(kernel) @ self.coefficients(penalties)
 
     def leave_one_out(self, penalties: np.ndarray) -> np.ndarray:
         r"""Errors $y_i - f^{(-i)}(x_i) = \beta_i / [(K + \mu I)^{-1}]_{ii}$ of fits without the point; shape (n, R)."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from shallow.train import vector_math
 from shallow.train.vector_math import erf_and_slope, inlined
 
 Scalar = Callable[..., tuple[float, float]]
@@ -27,7 +28,7 @@ def activation(name: str, real: type = np.float64) -> Scalar:
 
     The names are those of `ACTIVATIONS`: max(z, 0), $z\,\Phi(z)$, tanh z, and $\mathrm{erf}(z/\sqrt2)$.
     """
-    zero, half, one, error_function = real(0), real(0.5), real(1), erf_and_slope(real)
+    zero, half, one, error_function, bounded = real(0), real(0.5), real(1), erf_and_slope(real), vector_math.tanh(real)
 
     @inlined
     def relu(z):
@@ -41,7 +42,7 @@ def activation(name: str, real: type = np.float64) -> Scalar:
 
     @inlined
     def tanh(z):
-        value = math.tanh(z)
+        value = bounded(z)
         return value, one - value * value
 
     return {"relu": relu, "gelu": gelu, "tanh": tanh, "erf": error_function}[name]

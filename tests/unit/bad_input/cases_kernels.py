@@ -31,24 +31,26 @@ CASES = [
     case(empirical.target_alignment, "y=booleans", kernel=GRAM, y=SIGNS),
     case(empirical.subspace_alignment, first=np.eye(3), second=-np.eye(3)),
     case(empirical.without, kernel=GRAM, functions=np.ones((8, 1))),
-    *(case(of, kernel=GRAM) for of in (empirical.effective_rank, empirical.eigenbasis, MACHINE.values)),
+    *(case(of, kernel=GRAM) for of in (empirical.effective_rank, empirical.semidefinite, empirical.eigenbasis)),
+    case(MACHINE.values, kernel=GRAM),
     case(empirical.modes_for, values=VALUES[::-1], threshold=0.95),
     case(plain.ntk, "x=longer", networks=given.STACK, x=X, z=X[:2]),  # axis 1 of (R, n, n')
     case(layered.ntk, **LAYERS, x=X, z=X[:2], output="logit", trainable=[1]),
     *(case(of, **LAYERS, x=X, output="logit") for of in (layered.diagonal, layered.jacobian)),
     case(machines.squared_hinge, "C=1e300 tolerance=1e300", kernel=GRAM, y=SIGNS, C=1.0, **PRECISE),
     case(machines.squared_hinge_path, "tolerance=1e300", kernel=GRAM, y=SIGNS, penalties=[0.1, 1.0], **PRECISE),
-    case(machines.hinge, "C=1e300 tolerance=1e300 max_iter=0", kernel=GRAM, y=SIGNS, **QUADRATIC),
+    case(machines.hinge, "C=1e300 tolerance=1e300 max_iter=0,-1", kernel=GRAM, y=SIGNS, **QUADRATIC),
     case(
         machines.epsilon_insensitive,
-        "C=1e300 epsilon=1e300 tolerance=1e300 max_iter=0",
+        "C=1e300 epsilon=1e300 tolerance=1e300 max_iter=0,-1",
         kernel=GRAM,
         y=Y,
         epsilon=0.1,
         **QUADRATIC,
     ),
-    case(
-        interior_point.absolute_error, "C=1e300 tolerance=1e300", kernel=GRAM, y=Y, C=1.0, tolerance=1e-4, max_iter=60
+    *(
+        case(of, "C=1e300 tolerance=1e300", kernel=GRAM, y=y, C=1.0, tolerance=1e-4, max_iter=60)
+        for of, y in ((interior_point.absolute_error, Y), (interior_point.hinge, SIGNS))
     ),
     case(linear_machines.squared_hinge, "C=1e300 tolerance=1e300", features=X, y=SIGNS, **DESCENT, max_iter=1000),
     case(linear_machines.reduced, kernel=GRAM, tolerance=1e-9),
@@ -61,6 +63,7 @@ CASES = [
         passes=[2, 50],
         **DESCENT,
     ),
+    case(machines.refuse_negative, diagonal=GRAM.diagonal(), beta=Y, image=GRAM @ Y),
     case(machines.relative_gap, "objective=0,-1,1e300 dual=0,-1,1e300", objective=1.0, dual=0.9),
     case(ode.integrate, velocity=lambda a: [-a], start=[given.UNIT], times=np.array([0.0, 0.1]), tolerance=1e-6),
     case(ridge.solve, "penalty=1e300", gram=GRAM, right=Y, penalty=0.1),
