@@ -40,7 +40,7 @@ pages book library test coverage references browser interactive: export MPLCONFI
 # What a chapter's numbers depend on besides its own cells.
 SOURCES := lib experiments records benchmarks book/claims requirements.lock
 
-.PHONY: help pages book library test coverage times lab pdf links records verify bench references browser interactive lint lock clean clean-book
+.PHONY: help pages book library test coverage mutants times lab pdf links records verify bench references browser interactive lint lock clean clean-book
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -60,7 +60,7 @@ $(VENV)/.torch: requirements.lock
 	  $(PIP) --no-deps "$(call LOCKED,torch)"; }
 	@touch $@
 
-$(EXTRAS:%=$(VENV)/.%): $(VENV)/.%: $(VENV)/.torch pyproject.toml
+$(EXTRAS:%=$(VENV)/.%): $(VENV)/.%: $(VENV)/.torch pyproject.toml setup.py
 	@echo "Installing what pyproject.toml asks for under '$*' into $(VENV)"
 	@$(UV) --constraint requirements.lock --editable ".[$*]"
 	@mkdir -p $(VENV)/etc/ipython  # or every kernel would warn that what it says to this machine is not encrypted
@@ -108,6 +108,9 @@ test: $(VENV)/.test $(VENV)/.lab  ## run all tests, every chapter included, if a
 coverage: $(VENV)/.test  ## the unit, agreement and theory tests alone, and which lines of lib/ they run
 	@mkdir -p _build
 	@$(PYTEST) --cov --cov-report=term:skip-covered $(LIBRARY)
+
+mutants: $(VENV)/.test  ## change lines of library and experiments, one at a time, that were not tried yet: do tests notice? hours
+	@nice -n 10 $(BIN)/python tools/mutants.py $(FILES)
 
 times: $(VENV)/.book  ## where the time of the last build and of the last test run went
 	@$(BIN)/python tools/times.py _build
