@@ -118,7 +118,7 @@ def stacked(networks: Sequence[Network]) -> Stack:
     return Stack(np.stack(rows), widths.pop())
 
 
-def of_module(network: torch.nn.Sequential) -> Network:
+def of_module(network: torch.nn.Sequential) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Weights and biases of a module of PyTorch, float64, copied.
 
     Raises ValueError where it is not ``Sequential(Linear, ReLU, ..., Linear)`` with a bias in every Linear: kernels and

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shallow.kernels import empirical, interior_point, linear_machines, machines, ridge
+from shallow import mlp, nets
+from shallow.kernels import arc_cosine, empirical, interior_point, layered, linear_machines, machines, plain, ridge
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((60, 6))
@@ -116,6 +117,30 @@ def test_rounding_of_single_precision_is_none(use):
     kernel = (x @ x.T + 1) ** 2
     assert np.linalg.eigvalsh(kernel.astype(float))[0] < -1e-9 * np.trace(kernel)
     (SOLVERS | MEASURES)[use](kernel, np.where(x[:, 0] > 0, 1.0, -1.0))
+
+
+@pytest.mark.parametrize("fit", [interior_point.absolute_error, machines.epsilon_insensitive])
+def test_a_kernel_of_zeros_is_one_and_values_of_zero_are_met(fit):
+    found = fit(np.zeros((3, 3)), np.zeros(3), 1.0)
+    assert not found.coefficients.any() and found.convergence.gap == found.convergence.objective == 0
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda x: arc_cosine.ntk(x, depth=2, width=50),
+        lambda x: empirical.ntk(nets.small(np.random.default_rng(0), 4, 3, 0.5), x),
+        lambda x: layered.ntk([np.ones((3, 3)), np.ones((1, 3))], [np.ones(3), np.ones(1)], x),
+        lambda x: plain.ntk(mlp.default([np.random.default_rng(n) for n in (0, 1)], (3, 4, 1)), x),
+    ],
+    ids=["arc-cosine", "empirical", "layered", "plain"],
+)
+def test_inputs_go_as_far_as_the_kernel_is_a_number(of):
+    x = np.array([[1e150, -1e150, 1e150]])
+    assert np.isfinite(of(x)).all()
+    for beyond in (1.1 * x, -1.1 * x):
+        with pytest.raises(ValueError, match=r"^x must be in \[-1e150, 1e150\]"):
+            of(beyond)
 
 
 def test_a_system_that_is_not_positive_definite_has_no_solution():

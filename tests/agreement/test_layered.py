@@ -121,6 +121,7 @@ BIASES = [np.ones(len(W)) for W in WEIGHTS]
         ([WEIGHTS[0], WEIGHTS[2]], [BIASES[0], BIASES[2]]),  # that do not chain
         (WEIGHTS, BIASES[:2]),
         (WEIGHTS, [np.ones(2), *BIASES[1:]]),
+        (WEIGHTS, [np.array([np.nan, 1.0, 1.0]), *BIASES[1:]]),
     ],
 )
 def test_what_is_no_network_is_refused(weights, biases):

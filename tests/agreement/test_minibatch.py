@@ -36,9 +36,9 @@ def test_fifty_steps_equal_autograd_in_double_precision(n, d, m, data):
     """Also for batches that do not fill a group of samples, and widths that do not fill a vector."""
     size = data.draw(st.integers(1, n))
     sample, network = problem(n, d, m)
-    run = minibatch.train(*sample, network, rate=0.02, steps=50, batch=size, rng=stream("b"), dtype=np.float64)
+    run = minibatch.train(*sample, network, rate=0.005, steps=50, batch=size, rng=stream("b"), dtype=np.float64)
     batches = minibatch.Batches(n, size, stream("b")).take(50)
-    W, v = by_autograd(sample, network, batches, [0.02] * 50)
+    W, v = by_autograd(sample, network, batches, [0.005] * 50)
     np.testing.assert_allclose(run.network.W, W, rtol=0, atol=1e-12)
     np.testing.assert_allclose(run.network.v, v, rtol=0, atol=1e-12)
 

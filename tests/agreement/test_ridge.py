@@ -29,6 +29,7 @@ def test_weights_solve_the_normal_equations(shape, penalty):
     assert difference(found, SklearnRidge(alpha=penalty * n, fit_intercept=False, solver="svd").fit(Z, y).coef_) < 1e-8
     gradient = -2 / n * Z.T @ (y - Z @ found) + 2 * penalty * found  # of the document's objective, eq. 6
     assert np.abs(gradient).max() < 1e-10 * np.abs(Z.T @ y / n).max()
+    assert (ridge.Ridge(-np.abs(Z), y).weights(penalty) == -ridge.Ridge(np.abs(Z), y).weights(penalty)).all()
     wrong = ridge.Ridge(Z, y).weights(1.01 * penalty)
     assert np.abs(-2 / n * Z.T @ (y - Z @ wrong) + 2 * penalty * wrong).max() > 1e-10 * np.abs(Z.T @ y / n).max()
 

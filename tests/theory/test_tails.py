@@ -41,7 +41,7 @@ def test_goodness_accepts_power_laws_and_rejects_others():
     """Under the law p is uniform; a sample with a soft cut in its tail is rejected."""
     p = [tails.goodness(pareto(np.random.default_rng([seed, 2]), 2.5, 400), name=f"{seed}") for seed in range(40)]
     assert np.mean(np.array(p) < 0.1) <= 0.25
-    assert 0.3 < np.mean(p) < 0.7
+    assert 0.3 < np.mean(p) < 0.7 and set(p) <= {k / 200 for k in range(201)}
     rng = np.random.default_rng(8)
     for x in (rng.exponential(size=N), MarchenkoPastur(1500, N).quantile(rng.uniform(size=N))):
         assert tails.goodness(x, name="other", least=300) < 0.05

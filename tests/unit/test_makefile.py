@@ -10,7 +10,7 @@ import pytest
 from references import ROOT
 
 TARGETS = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)[1].split()
-SOURCES = ("pyproject.toml", "package.json", "tools/vendor.py", "records/run.nc", "book/page.md")
+SOURCES = ("pyproject.toml", "setup.py", "package.json", "tools/vendor.py", "records/run.nc", "book/page.md")
 EXTRAS = ("torch", "book", "test", "lab", "bench")
 STAMPS = (*(f".venv/.{extra}" for extra in EXTRAS), "book/_static/vendor/.installed")
 LOCK = "torch==2.0\ntorch-of-another==3.0\nuv==1.0 \\\n    --hash=sha256:0\n"
