@@ -77,16 +77,16 @@ def test_no_batch_is_larger_than_allowed(micro_batch):
 
 
 def test_steps_are_those_of_adam():
-    """m = 0.9 m + 0.1 g, v = 0.999 v + 0.001 g^2, both divided by 1 - beta^t, step by eta m / (sqrt(v) + eps)."""
+    """m = 0.9 m + 0.1 g, v = 0.999 v + 0.001 g^2, both divided by 1 - beta^t, step by eta m / (sqrt(v) + eps), eta = 0.01."""
     network, x, y = draw()
-    run = accumulated.train(x.numpy(), y.numpy(), network, step=0.03, steps=4, micro_batch=4)
+    run = accumulated.train(x.numpy(), y.numpy(), network, steps=4, micro_batch=4)
     theta, m, v, losses = parameters(network), 0.0, 0.0, []
     for t in range(1, 5):
         torch.nn.utils.vector_to_parameters(theta, network.parameters())
         loss, g = backward(network, (x, y))
         losses.append(loss)
         m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
-        theta = theta - 0.03 * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8)
+        theta = theta - 0.01 * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8)
     torch.nn.utils.vector_to_parameters(theta, network.parameters())
     losses.append(backward(network, (x, y))[0])
     assert (parameters(run.network) - theta).abs().max() < 1e-8

@@ -99,6 +99,7 @@ SMALL = cells.taken_apart(n=12, d=5, h=6)
         (1.0, np.positive, "reproduced", "reproduced reproduced"),
         (-1.0, np.positive, "corrected", "corrected reproduced"),
         (2.0, np.positive, "partly", "contradicted reproduced"),
+        (-3.0, np.positive, "partly", "contradicted reproduced"),
         (-1.0, np.abs, "partly", "corrected contradicted"),  # an update without the signs
     ],
 )

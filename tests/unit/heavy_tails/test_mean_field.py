@@ -112,3 +112,8 @@ def readouts(*gains):
 test_one_step_against_the_initial_features = verdicts(
     mean_field.ht_47, readouts, rr=[(0.05, 0.06)], rc=[(0.05, -0.06)], cc=[(-0.1, -0.1)]
 )
+
+
+def test_the_text_is_told_beside_the_code():
+    numbers = mean_field.ht_47(readouts((0.05, -0.06))).numbers
+    assert (numbers["text, GD"], numbers["text, Adam"]) == ("holds", "fails")

@@ -145,6 +145,12 @@ def test_decoupled_systems_are_the_descent_until_a_cone_is_left():
     assert left.gap > 1e-4 and left.late > 0
 
 
+def test_the_loss_while_waiting_is_the_mean_square():
+    x, y, network, _ = two_fits.draw(0, 50)
+    first = decoupling.waiting(0, 50, times=[0.0, 1.0]).loss[0]
+    np.testing.assert_allclose(first, np.mean((network.forward(x) - y) ** 2), rtol=1e-12)
+
+
 def test_balance_moves_by_the_told_amount():
     x, y, network, _ = two_fits.draw(0, 50)
     end = flow.train(x, y, network, step=0.1, steps=1000).network
