@@ -77,7 +77,7 @@ def test_no_batch_is_larger_than_allowed(micro_batch):
 
 
 def test_steps_are_those_of_adam():
-    """m = 0.9 m + 0.1 g, v = 0.999 v + 0.001 g^2, both divided by 1 - beta^t, step by eta m / (sqrt(v) + eps), eta = 0.01."""
+    """m = 0.9 m + 0.1 g, v = 0.999 v + 0.001 g^2, both over 1 - beta^t, step 0.01 m / (sqrt(v) + eps) by default."""
     network, x, y = draw()
     run = accumulated.train(x.numpy(), y.numpy(), network, steps=4, micro_batch=4)
     theta, m, v, losses = parameters(network), 0.0, 0.0, []
