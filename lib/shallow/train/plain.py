@@ -80,7 +80,6 @@ def train(
     some seconds.  For fewer inputs, with ReLU and hinge, the sums run in a fixed order without fused operations, so
     that every processor rounds them alike; products are rounded as BLAS likes.
     """
-    checks.generators(rng=rng)
     x, y = _checked(x, y, network, activation, loss, reduction)
     checks.positive(step=step)
     checks.integers(1, steps=steps)
