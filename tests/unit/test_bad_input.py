@@ -242,6 +242,7 @@ REFUSED = [
     ("path", lambda: images.load("digits", "digits.npz")),
     ("b", lambda: nets.TwoLayer([1.0, 2.0], [1.0], [1.0, 2.0])),
     ("widths", lambda: mlp.default([given.RNG], (3, 1))),
+    ("widths", lambda: mlp.default([given.RNG], (3, 0, 1))),
     ("rngs", lambda: mlp.default([], (3, 4, 1))),
     ("networks", lambda: mlp.stacked([mlp.default([given.RNG], (3, m, 1)).network(0) for m in (4, 5)])),
     ("rngs", lambda: committee.start([], 4, 10)),
