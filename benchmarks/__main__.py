@@ -17,17 +17,19 @@ from benchmarks import timing
 ONE, BOTH = (1,), (1, 2)
 #: The parts of every suite, the functions that measure them, and on how many threads.
 SUITES = {
-    "univariate": {"microseconds": ("univariate.measure", BOTH)},
-    "heavy_tails": {"steps": ("first_layer.measure", BOTH), "fits and spectra": ("tails.measure", ONE)},
-    "simplicity_bias": {
-        "mini-batch": ("minibatch.measure", BOTH),
-        "scaling": ("minibatch.scaling", ONE),
-        "full batch": ("flow.measure", ONE),
+    "trainers": {
+        "plain": ("plain.measure", BOTH),
+        "univariate": ("univariate.measure", BOTH),
+        "minibatch": ("minibatch.measure", BOTH),
+        "online": ("online_gradients.measure", BOTH),
+        "flow": ("flow.measure", BOTH),
+        "first layer": ("first_layer.measure", BOTH),
+        "ensemble": ("hidden_structure.measure", BOTH),
     },
-    "hidden_structure": {"steps": ("hidden_structure.measure", BOTH), "kernels": ("deep_kernels.measure", BOTH)},
-    "localization": {"steps": ("online_gradients.measure", BOTH)},
+    "first_calls": {"calls": ("first_calls.measure", ONE)},
+    "routines": {"fits and spectra": ("tails.measure", ONE), "kernels": ("deep_kernels.measure", BOTH)},
     "laboratories": {"runs": ("laboratories.measure", ONE)},
-    "scaling": {"curves": ("scaling.measure", ONE)},
+    "scaling": {"mini-batch": ("minibatch.scaling", ONE), "curves": ("scaling.measure", ONE)},
     "cluster": {},
 }
 

@@ -6,8 +6,13 @@ import importlib.util
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+
+import numpy as np
+
+#: Quartiles that are farther from the median than this share of it are a wide spread; how often that is measured again.
+NEAR, AGAIN = 0.05, 2
 
 
 def confine(threads: int) -> None:
@@ -36,27 +41,50 @@ def endless(epoch: Callable[[], Iterable]) -> Iterator:
         yield from epoch()
 
 
-def timed(cases: list[tuple[dict, Callable[[], object], float]], rounds: int, unit: float) -> list[dict]:
+def timed(cases: list[tuple[dict, Callable[[], object], float]], rounds: int, unit: float = 1e6) -> list[dict]:
     """The rows of the cases, each now with its `times`, one per round, of five digits.
 
-    A case is a row, a run, and into how many parts, such as steps, its time is divided; `unit` is 1e3 for milliseconds.
-    A round times each run once, so that a disturbance hits all alike.
+    A case is a row, a run, and into how many parts, such as steps, its time is divided; `unit` is 1e6 for microseconds.
+    A round times each run once, so that a disturbance hits all alike.  What spreads by more than `NEAR` is measured
+    again, with all methods of the same problem, up to `AGAIN` times; of those the steadiest measurement counts.
     """
-    rows = [row for row, _, _ in cases]
-    for row in rows:
-        row["times"] = []
-    for _ in range(rounds):
-        for row, run, parts in cases:
-            began = time.perf_counter()
-            run()
-            row["times"].append(float(f"{(time.perf_counter() - began) / parts * unit:.5g}"))
-    return rows
+    problems: dict[tuple, list] = {}
+    for case in cases:
+        key = tuple(str(value) for name, value in case[0].items() if name not in ("method", "numbers"))
+        problems.setdefault(key, []).append(case)
+    steadiest = dict.fromkeys(problems, np.inf)
+    for _ in range(1 + AGAIN):
+        left = {key: same for key, same in problems.items() if steadiest[key] > NEAR}
+        taken = {key: [[] for _ in same] for key, same in left.items()}
+        for _ in range(rounds):
+            for key, same in left.items():
+                for (_, run, parts), times in zip(same, taken[key], strict=True):
+                    began = time.perf_counter()
+                    run()
+                    times.append(float(f"{(time.perf_counter() - began) / parts * unit:.5g}"))
+        for key, same in left.items():
+            if (widest := max(map(spread, taken[key]))) < steadiest[key]:
+                steadiest[key] = widest
+                for (row, _, _), times in zip(same, taken[key], strict=True):
+                    row["times"] = times
+    return [row for row, _, _ in cases]
+
+
+def spread(times: Sequence[float]) -> float:
+    """Distance of the farther quartile from the median, relative to it."""
+    low, middle, high = np.quantile(times, [0.25, 0.5, 0.75])
+    return max(high - middle, middle - low) / middle
 
 
 def environment() -> dict:
     """What the numbers depend on."""
+    import scipy.linalg  # noqa: F401  has a BLAS of its own, which compiled code calls
+    import torch  # noqa: F401
+    from threadpoolctl import threadpool_info
+
     from shallow.book.records import processor
 
+    blas = [one for one in threadpool_info() if one["user_api"] == "blas" and "architecture" in one]
     versions = {name: importlib.metadata.version(name) for name in ("dask", "numba", "numpy", "torch")}
     try:
         versions["jax"] = importlib.metadata.version("jax")
@@ -69,4 +97,5 @@ def environment() -> dict:
         "load": os.getloadavg()[0],
         "python": platform.python_version(),
         "versions": versions,
+        "blas": sorted({f"{one['internal_api']} {one['version']} ({one['architecture']})" for one in blas}),
     }

@@ -78,9 +78,9 @@ def test_groups_of_parameters_have_their_rates(d, options):
 
 
 def test_matrix_products_take_some_points_at_a_time():
-    """The gradient of 2,500 points, the last of them a shorter block, is that of automatic differentiation."""
-    x, y, network = problem(9, 2500, 128)
-    assert len(x) % (plain._BLOCK // network.width) and len(x) > 2 * (plain._BLOCK // network.width)
+    """The gradient of three blocks of points, the last of them shorter, is that of automatic differentiation."""
+    x, y, network = problem(9, 10_001, 128)
+    assert -(-len(x) // (plain._BLOCK // network.width)) == 3
     gradient, loss = plain.gradient(x, y, network, activation="gelu", loss="bce")
     W, b, v = parameters = oracle.tensors(network)
     wanted = LOSSES["bce"](ACTIVATIONS["gelu"](torch.tensor(x) @ W.T + b) @ v, torch.tensor(y)).mean()
@@ -119,6 +119,21 @@ def test_measures_and_chunks_do_not_change_the_path():
     once = plain.train(x, y, network, rng=stream("b"), **options).network
     often = plain.train(x, y, network, rng=stream("b"), records=[0, 7, 31], measure=lambda one: one.b.sum(), **options)
     assert np.array_equal(often.network.W, once.W) and often.values[0] == network.b.sum() and len(often.loss) == 3
+
+
+def test_networks_side_by_side_are_those_alone():
+    x, y, first = problem()
+    networks, rngs = [first, nets.default(stream("other"), 7, 3)], [stream("b", 0), stream("b", 1)]
+    options = {"step": 0.1, "steps": 40, "batch": 5, "loss": "bce"}
+    runs = plain.train_each(x, y, networks, rngs=rngs, jobs=2, **options)
+    for r, run in enumerate(runs):
+        alone = plain.train(x, y, networks[r], rng=stream("b", r), **options)
+        assert np.array_equal(run.network.W, alone.network.W) and np.array_equal(run.loss, alone.loss)
+    assert not np.array_equal(plain.train_each(x, y, networks[:1], rngs=rngs[1:], **options)[0].loss, runs[0].loss)
+    with pytest.raises(ValueError, match="^rngs must hold 2"):
+        plain.train_each(x, y, networks, rngs=rngs[:1], **options)
+    with pytest.raises(Diverged):
+        plain.train_each(x, y, networks, step=1e200, steps=50)
 
 
 def test_a_run_that_diverges_says_so_or_ends():

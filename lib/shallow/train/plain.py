@@ -12,21 +12,25 @@ number of points where the loss is their mean,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numba
 import numpy as np
+import scipy.linalg  # noqa: F401  compiled code calls its BLAS, which must be loaded before it can be limited
 
 from shallow import checks
+from shallow.extras import threadpool_limits
 from shallow.nets import ALL, TwoLayer
+from shallow.train import vector_math
 from shallow.train.backpropagation import adadelta, adam
 from shallow.train.functions import ACTIVATIONS, LOSSES, activation, compare
 from shallow.train.minibatch import LONGEST, Batches
-from shallow.train.run import Diverged, Run, schedule
+from shallow.train.run import Diverged, Run, check_generators, schedule
 
 RULES = ("gd", "adam", "adadelta")  # of descent; compiled code takes their numbers in this order
-PRODUCTS = 8  # inputs from which on matrix products are faster than loops
-_BLOCK = 2**17  # activations that are held at a time, so that they stay in the cache
+PRODUCTS = 6  # inputs from which on matrix products are faster than loops
+_BLOCK = 2**19  # activations that are held at a time with products; a thirty-second of them, in the cache, with loops
 _ALL_POINTS = np.empty((0, 0), np.int32)
 
 
@@ -77,8 +81,7 @@ def train(
         Diverged: when the loss is not finite, naming the step.
 
     Cost: 4 B m d operations per step, from `PRODUCTS` inputs on in two matrix products; the very first call compiles,
-    some seconds.  For fewer inputs, with ReLU and hinge, the sums run in a fixed order without fused operations, so
-    that every processor rounds them alike; products are rounded as BLAS likes.
+    some seconds.  The same bits each time on one kind of processor with one BLAS.
     """
     x, y = _checked(x, y, network, activation, loss, reduction)
     checks.positive(step=step)
@@ -95,16 +98,17 @@ def train(
     by_row = step * np.array([*[rates[1]] * x.shape[1], rates[2], rates[0]], dtype=np.float64)
     keep = np.where(by_row > 0, 1 - step * decay, 1.0)
     kinds = ACTIVATIONS.index(activation), LOSSES.index(loss), RULES.index(rule)
-    theta = _rows(network)
+    theta, inputs = _rows(network), _inputs(x)
     moments, losses, values, taken = np.zeros((2, *theta.shape)), [], [], 0
     for stop in [*records, steps]:
         count = done = 0
         while taken < stop and done == count:
             count = min(LONGEST, stop - taken)
             rows = stream.take(count) if stream else _ALL_POINTS
-            done = _descend(*kinds, x, y, rows, count, share, theta, moments, taken, by_row, keep, decay, largest)
+            data = inputs, x, y, rows, count, share
+            done = _descend(*kinds, *data, theta, moments, taken, by_row, keep, decay, largest)
             taken += done
-        now = _gradient(x, y, theta, activation, loss, reduction)[1]
+        now = _loss(x, y, theta, activation, loss, reduction, theta[:0])
         finite = np.isfinite(theta).all()
         if done < count or not now < largest or not finite:
             if largest < np.inf and finite:
@@ -114,6 +118,39 @@ def train(
             losses.append(now)
             values.append(_network(theta) if measure is None else measure(_network(theta)))
     return Run(records[: len(values)], values, _network(theta), np.array(losses))
+
+
+def train_each(
+    x: np.ndarray,
+    y: np.ndarray,
+    networks: Sequence[TwoLayer],
+    *,
+    rngs: Sequence[np.random.Generator] | None = None,
+    jobs: int = 1,
+    **options: Any,
+) -> list[Run]:
+    """The runs of many networks, each that of :func:`train`, `jobs` at a time in threads.
+
+    Args:
+        x, y: inputs and labels of all networks, as for :func:`train`.
+        networks: R of any widths.
+        rngs: R generators for mini-batches, one per network.
+        jobs: threads; also the number of processors used, as BLAS is held to one thread each.
+        options: those of :func:`train`; a `measure` is called in the threads.
+
+    Raises:
+        ValueError, Diverged: as :func:`train` does, of the first network in their order; the others are not waited for.
+    """
+    checks.integers(1, jobs=jobs)
+    if rngs is not None:
+        check_generators(rngs, len(networks))
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(jobs) as pool:
+        own = zip(networks, rngs or [None] * len(networks), strict=True)
+        runs = [pool.submit(train, x, y, network, rng=rng, **options) for network, rng in own]
+        try:
+            return [run.result() for run in runs]
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def gradient(
@@ -127,7 +164,10 @@ def gradient(
 ) -> tuple[TwoLayer, float]:
     """The gradient of the loss of all points in (W, b, v), in the form of a network, and the loss; O(n m d)."""
     x, y = _checked(x, y, network, activation, loss, reduction)
-    found, value = _gradient(x, y, _rows(network), activation, loss, reduction)
+    theta = _rows(network)
+    found = np.empty_like(theta)
+    value = _loss(x, y, theta, activation, loss, reduction, found)
+    found[:-1] *= theta[-1]
     return _network(found), value
 
 
@@ -135,15 +175,21 @@ def hidden(x: np.ndarray, network: TwoLayer, activation: str = "relu") -> tuple[
     r"""$\sigma(z_{ik})$ and $\sigma'(z_{ik})$ for inputs (n, d), shape (n, m) each; f is the first of them times v."""
     checks.one_of(ACTIVATIONS, activation=activation)
     checks.array(("n", network.W.shape[1]), x=x)
-    return _elementwise(ACTIVATIONS.index(activation), np.asarray(x, dtype=np.float64) @ network.W.T + network.b)
+    slopes = np.asarray(x, dtype=np.float64) @ network.W.T
+    values, f = np.empty_like(slopes), np.empty(len(slopes))
+    _push(ACTIVATIONS.index(activation), (), slopes, slopes, network.b, network.v, values, slopes, f)
+    return values, slopes
 
 
-def _gradient(x, y, theta, activation, loss, reduction):
-    found = np.empty_like(theta)
-    share = 1.0 if reduction == "sum" else 1 / len(x)
-    total = _sums(ACTIVATIONS.index(activation), LOSSES.index(loss), x, y, share, theta, found)
-    found[:-1] *= theta[-1]
-    return found, total
+def _loss(x, y, theta, activation, loss, reduction, found):
+    inputs, share = _inputs(x), 1.0 if reduction == "sum" else 1 / len(x)
+    space = _space(inputs, x, theta.shape[1])
+    return _sums(ACTIVATIONS.index(activation), LOSSES.index(loss), inputs, x, y, share, theta, found, space)
+
+
+def _inputs(x: np.ndarray) -> tuple[int, ...]:
+    """A tuple whose length tells compiled code the number of inputs; none where it shall take products."""
+    return (0,) * x.shape[1] if x.shape[1] < PRODUCTS else ()
 
 
 def _rows(network: TwoLayer) -> np.ndarray:
@@ -155,166 +201,125 @@ def _network(theta: np.ndarray) -> TwoLayer:
     return TwoLayer(theta[:-2].T.copy(), theta[-2].copy(), theta[-1].copy())
 
 
-_compiled = numba.njit(nogil=True, error_model="numpy")
-_kept = numba.njit(nogil=True, error_model="numpy", cache=True)
+_FAST = {"nogil": True, "error_model": "numpy", "fastmath": vector_math.FAST}
+_compiled = numba.njit(**_FAST)
+_kept = numba.njit(cache=True, **_FAST)
 
 
-def _loops(name: str) -> tuple[Callable, Callable]:
-    """Compiled loops over a row of pre-activations, without a sum: they vectorise with a fixed order of summation."""
+def _forward(name: str) -> Callable:
+    """The compiled pass from points to outputs for an activation."""
     activate = activation(name)
 
     @_compiled
-    def add(z, v, f):
-        """f += v sigma(z)."""
-        for i in range(len(z)):
-            f[i] += v * activate(z[i])[0]
+    def forward(inputs, x, W, b, v, values, slopes, f):
+        """Values and slopes of the hidden layer, shape (n, m), and f; for d = 0 `slopes` holds x W when it is called.
 
-    @_compiled
-    def pull(z, g, by_v, by_b):
-        """by_v += g sigma(z), by_b += g sigma'(z), and z becomes sigma'(z)."""
-        for k in range(len(z)):
-            value, slope = activate(z[k])
-            by_v[k] += g * value
-            by_b[k] += g * slope
-            z[k] = slope
+        `inputs` is a tuple of d numbers, whose type tells the compiler d, which writes the sums over d out.
+        """
+        for i in range(len(f)):
+            total = 0.0
+            for k in range(len(v)):
+                z = b[k]
+                if len(inputs) == 0:
+                    z += slopes[i, k]
+                for j in range(len(inputs)):
+                    z += W[j, k] * x[i, j]
+                value, slope = activate(z)
+                values[i, k], slopes[i, k] = value, slope
+                total += v[k] * value
+            f[i] = total
 
-    @_compiled
-    def fill(z, b, values):
-        """values = sigma(z + b), and z becomes sigma'(z + b)."""
-        for k in range(len(z)):
-            values[k], z[k] = activate(z[k] + b[k])
-
-    return add, pull, fill
+    return forward
 
 
-_ADD, _PULL, _FILL = zip(*map(_loops, ACTIVATIONS))
-(_add_relu, _add_gelu, _add_tanh, _add_erf), (_pull_relu, _pull_gelu, _pull_tanh, _pull_erf) = _ADD, _PULL
-_fill_relu, _fill_gelu, _fill_tanh, _fill_erf = _FILL
+_relu, _gelu, _tanh, _erf = map(_forward, ACTIVATIONS)
 
 
 @_kept
-def _add(activation, z, v, f):
+def _push(activation, inputs, x, W, b, v, values, slopes, f):
     if activation == 0:
-        _add_relu(z, v, f)
+        _relu(inputs, x, W, b, v, values, slopes, f)
     elif activation == 1:
-        _add_gelu(z, v, f)
+        _gelu(inputs, x, W, b, v, values, slopes, f)
     elif activation == 2:
-        _add_tanh(z, v, f)
+        _tanh(inputs, x, W, b, v, values, slopes, f)
     else:
-        _add_erf(z, v, f)
+        _erf(inputs, x, W, b, v, values, slopes, f)
 
 
 @_kept
-def _pull(activation, z, g, by_v, by_b):
-    if activation == 0:
-        _pull_relu(z, g, by_v, by_b)
-    elif activation == 1:
-        _pull_gelu(z, g, by_v, by_b)
-    elif activation == 2:
-        _pull_tanh(z, g, by_v, by_b)
-    else:
-        _pull_erf(z, g, by_v, by_b)
+def _pull(inputs, x, rows, g, values, slopes, dW, db, dv):
+    """Add what four points at a time contribute to the gradients: `rows` of them, with slopes g of the loss."""
+    for t in range(0, len(rows), 4):
+        i, j, k, l = rows[t], rows[t + 1], rows[t + 2], rows[t + 3]
+        p, q, r, s = g[t], g[t + 1], g[t + 2], g[t + 3]
+        for c in range(len(dv)):
+            dv[c] += p * values[i, c] + q * values[j, c] + r * values[k, c] + s * values[l, c]
+            db[c] += p * slopes[i, c] + q * slopes[j, c] + r * slopes[k, c] + s * slopes[l, c]
+        for a in range(len(inputs)):
+            pa, qa, ra, sa = p * x[i, a], q * x[j, a], r * x[k, a], s * x[l, a]
+            for c in range(len(dv)):
+                dW[a, c] += pa * slopes[i, c] + qa * slopes[j, c] + ra * slopes[k, c] + sa * slopes[l, c]
 
 
 @_kept
-def _fill(activation, z, b, values):
-    if activation == 0:
-        _fill_relu(z, b, values)
-    elif activation == 1:
-        _fill_gelu(z, b, values)
-    elif activation == 2:
-        _fill_tanh(z, b, values)
-    else:
-        _fill_erf(z, b, values)
+def _space(inputs, x, m):
+    """What a gradient needs beside its result: arrays for some points at a time, and for a product."""
+    most = max(4, _BLOCK // 32 // m) if len(inputs) else max(64, _BLOCK // m)
+    most = -(-len(x) // -(-len(x) // most))  # equal parts
+    hidden, part = np.empty((2, most, m)), np.empty((0 if len(inputs) else x.shape[1], m))
+    return hidden, np.empty(most), np.empty(most + 3, np.int64), np.empty(most + 3), part
 
 
 @_kept
-def _elementwise(activation, z):
-    value, slope, unused = np.zeros_like(z), z.copy(), np.empty(z.shape[1])
-    for i in range(len(z)):
-        _pull(activation, slope[i], 1.0, value[i], unused)
-    return value, slope
-
-
-@_kept
-def _sums(activation, loss, x, y, share, theta, found):
-    """The loss, and into `found` the gradient without its factors v_k."""
-    n, d = x.shape
-    if d >= PRODUCTS:
-        return _products(activation, loss, x, y, share, theta, found)
-    columns = np.ascontiguousarray(x.T)
-    m = theta.shape[1]
+def _sums(activation, loss, inputs, x, y, share, theta, found, space):
+    """The loss, and into `found`, unless it is empty, the gradient without its factors v_k."""
+    d, (hidden, f, rows, g, part), total = x.shape[1], space, 0.0
     W, b, v = theta[:d], theta[d], theta[d + 1]
-    dW, db, dv = found[:d], found[d], found[d + 1]
-    f, z, pre, total = np.zeros(n), np.empty(n), np.empty(m), 0.0
-    for k in range(m):
-        z[:] = b[k]
-        for j in range(d):
-            w = W[j, k]
-            for i in range(n):
-                z[i] += w * columns[j, i]
-        _add(activation, z, v[k], f)
     found[:] = 0.0
-    for i in range(n):
-        value, slope = compare(loss, f[i], y[i])
-        total += value
-        g = share * slope
-        if g == 0.0:
-            continue
-        pre[:] = b
-        for j in range(d):
-            for k in range(m):
-                pre[k] += W[j, k] * x[i, j]
-        _pull(activation, pre, g, dv, db)
-        for j in range(d):
-            gx = g * x[i, j]
-            for k in range(m):
-                dW[j, k] += gx * pre[k]
-    return share * total
-
-
-@_kept
-def _products(activation, loss, x, y, share, theta, found):
-    """The same in matrix products over some points at a time."""
-    n, d = x.shape
-    m = theta.shape[1]
-    W, b, v = theta[:d], theta[d], theta[d + 1]
-    dW, db, dv = found[:d], found[d], found[d + 1]
-    found[:] = 0.0
-    rows, total = min(n, max(64, _BLOCK // m)), 0.0
-    z, values, part = np.empty((rows, m)), np.empty((rows, m)), np.empty((d, m))
-    for start in range(0, n, rows):
-        points = x[start : start + rows]
-        pre, hidden = z[: len(points)], values[: len(points)]
-        np.dot(points, W, pre)
-        for i in range(len(points)):
-            _fill(activation, pre[i], b, hidden[i])
-        f = np.dot(hidden, v)
-        for i in range(len(points)):
+    for start in range(0, len(x), len(f)):
+        points = x[start : start + len(f)]
+        size, active = len(points), 0
+        values, slopes = hidden[0, :size], hidden[1, :size]
+        if len(inputs) == 0:
+            np.dot(points, W, slopes)
+        _push(activation, inputs, points, W, b, v, values, slopes, f[:size])
+        for i in range(size):
             value, slope = compare(loss, f[i], y[start + i])
             total += value
-            g = share * slope
-            for k in range(m):
-                pre[i, k] *= g
-                dv[k] += g * hidden[i, k]
-                db[k] += pre[i, k]
-        np.dot(points.T, pre, part)
-        for j in range(d):
-            for k in range(m):
-                dW[j, k] += part[j, k]
+            f[i] = share * slope
+            if slope != 0.0:
+                rows[active], g[active] = i, f[i]
+                active += 1
+        if len(found) == 0:
+            continue
+        fours = (active + 3) // 4 * 4
+        rows[active:fours], g[active:fours] = 0, 0.0
+        _pull(inputs, points, rows[:fours], g[:fours], values, slopes, found[:d], found[d], found[d + 1])
+        if len(inputs) == 0:
+            for i in range(size):
+                for k in range(len(v)):
+                    slopes[i, k] *= f[i]
+            if start == 0:
+                np.dot(points.T, slopes, found[:d])
+            else:
+                found[:d] += np.dot(points.T, slopes, part)
     return share * total
 
 
 @_kept
-def _descend(activation, loss, rule, x, y, rows, steps, share, theta, moments, taken, rates, keep, decay, largest):
+def _descend(
+    activation, loss, rule, inputs, x, y, rows, steps, share, theta, moments, taken, rates, keep, decay, largest
+):
     """Take steps: the number taken, fewer where the loss is not below `largest` before a step."""
-    d, m, found = x.shape[1], theta.shape[1], np.empty_like(theta)
+    d, m = x.shape[1], theta.shape[1]
+    found, space = np.empty_like(theta), _space(inputs, x[: rows.shape[1]] if rows.size else x, m)
     for t in range(steps):
         if rows.size:
             points, labels = x[rows[t]], y[rows[t]]
         else:
             points, labels = x, y
-        if not _sums(activation, loss, points, labels, share, theta, found) < largest:
+        if not _sums(activation, loss, inputs, points, labels, share, theta, found, space) < largest:
             return t
         v = theta[d + 1]
         if rule == 0:

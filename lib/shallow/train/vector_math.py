@@ -95,30 +95,31 @@ def erf_and_slope(real: type) -> Callable[[float], tuple[float, float]]:
 def tanh(real: type) -> Callable[[float], float]:
     r"""Compiled tanh, to be called in loops over arrays.
 
-    A polynomial at $x / 32$ and $\tanh 2x = 2pq / (p^2 + q^2)$ for $\tanh x = p/q$, five times, which no rounding error
-    grows by; one division in all.
+    Lambert's continued fraction at $y = x/4$ or $x/2$, as a quotient $p/q$ of polynomials,
+
+    .. math:: \tanh y = \cfrac{y}{1 + \cfrac{y^2}{3 + \cfrac{y^2}{5 + \cdots}}} ,
+
+    and $\tanh 2y = 2pq / (p^2 + q^2)$, which no rounding error grows by; one division in all.
 
     Args:
-        real: numpy.float32 or numpy.float64.  Relative errors are below 5e-7 and 3e-15.
+        real: numpy.float32 or numpy.float64.  Relative errors are below 4e-7 and 1.5e-15.
 
-    A NaN stays one.  Cost: 0.3 and 0.9 ns, a tenth of what the C library takes.
+    A NaN stays one.  Cost: 0.2 and 0.7 ns, a tenth of what the C library takes.
     """
-    degree, limit = {np.float32: (3, 9.5), np.float64: (12, 20.0)}[real]
-    widest = (limit / 32) ** 2
-    series = Chebyshev.interpolate(lambda s: np.tanh(np.sqrt(s)) / np.sqrt(s), degree, [0, widest])
-    shape = _polynomial(series.convert(kind=Polynomial).coef, real)
-    limit, part, two = real(limit), real(1 / 32), real(2)
+    doublings, terms, limit = {np.float32: (1, 10, 9.5), np.float64: (2, 16, 20.0)}[real]
+    above, below = Polynomial([1.0]), Polynomial([2.0 * terms - 1])
+    for k in reversed(range(1, terms)):
+        above, below = below, (2 * k - 1) * below + Polynomial([0, 1]) * above
+    above, below = (_polynomial(part.coef / below.coef[0], real) for part in (above, below))
+    limit, part = real(limit), real(2.0**-doublings)
 
     @inlined
     def tanh(x):
-        x = part * min(max(x, -limit), limit)
-        s = x * x
-        ratio = shape(s)
-        p, q = two * x * ratio, real(1) + s * ratio * ratio
-        p, q = two * p * q, p * p + q * q
-        p, q = two * p * q, p * p + q * q
-        p, q = two * p * q, p * p + q * q
-        p, q = two * p * q, p * p + q * q
+        y = part * min(max(x, -limit), limit)
+        s = y * y
+        p, q = y * above(s), below(s)
+        for _ in range(doublings):
+            p, q = (p + p) * q, p * p + q * q
         return p / q
 
     return tanh

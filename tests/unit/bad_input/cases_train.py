@@ -17,6 +17,7 @@ SLOWER = dict(rates=(1.0, 1.0, 0.5), decay=0.1)
 ON_LINE = dict(x=LINE, y=SIGNS, network=given.BIASED, step=0.1, grid=LINE)
 RUN = univariate.train(**ON_LINE, epochs=2, keep_gradients=True)
 HINGE = dict(x=X, y=SIGNS, network=given.NETWORK, activation="relu", loss="hinge", reduction="sum", step=0.1)
+HINGE_EACH = {k: v for k, v in HINGE.items() if k != "network"} | {"networks": [given.NETWORK] * 2}
 STACK = dict(networks=given.STACK, x=X, y=Y, rngs=[np.random.default_rng(0), np.random.default_rng(1)], jobs=1)
 ADAM = dict(loss="absolute", optimiser="adam", rate=0.01, decay=0.1, epochs=2, batch=4, records=[1])
 STOPPING = dict(validation=(X, Y), validation_batch=2, patience=1, min_delta=1e-4, mode="reinit", warmup=1)
@@ -45,6 +46,7 @@ CASES = [
     case(minibatch.train, "records=scalar", x=X, y=Y, network=given.NETWORK, **BATCHES, every=2, records=[1, 2]),
     case(ONLINE.snapshot, "step=0", step=1),
     case(plain.train, "records=scalar", **HINGE, **SLOWER, steps=2, rule="adam", batch=4, rng=RNG, records=[1, 2]),
+    case(plain.train_each, "batch=None", **HINGE_EACH, rngs=STACK["rngs"], jobs=1, steps=2, batch=4),
     case(plain.gradient, x=X, y=Y, network=given.NETWORK, activation="relu", loss="absolute", reduction="sum"),
     case(plain.hidden, x=X, network=given.NETWORK, activation="tanh"),
     case(run.every, "last=0", interval=2, last=5),
