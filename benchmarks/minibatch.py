@@ -1,12 +1,13 @@
-"""Mini-batch steps of a two-layer ReLU network: the trainer of this book, a plain PyTorch loop, one by hand, and JAX.
+"""Mini-batch steps of a two-layer ReLU network: PyTorch, JAX, numba, and the trainer of this book.
 
-Each function takes a problem (sample, network) and a batch size, and returns `run(steps)`, which trains from the start
-in single precision with learning rate `RATE` and returns the input weights, shape (m, d).
+Each method takes a problem (sample, network), a batch size and a number type, and returns `run(steps)`, which trains
+from the start with learning rate `RATE` and returns the input weights, shape (m, d).
 """
 
 from functools import partial
 from itertools import islice
 
+import numba
 import numpy as np
 import torch
 
@@ -17,8 +18,8 @@ from shallow.stats import stream
 from shallow.train import minibatch
 
 RATE, POINTS, INPUTS, BATCH = 0.01, 2000, 5, 32
-#: Widths, and steps of one timing of the plain loop; the faster methods take more.
-WIDTHS = {1000: 500, 10_000: 100}
+#: Widths, and steps of one timing of the PyTorch loop; the faster methods take more.
+WIDTHS = {1000: 300, 10_000: 60}
 
 
 def problem(width, points=POINTS):
@@ -27,22 +28,20 @@ def problem(width, points=POINTS):
     return sample, nets.small(stream("benchmark", "network"), width, INPUTS, (1e-5 / width**0.5) ** 0.5)
 
 
-def tensors(sample):
-    return (torch.tensor(array, dtype=torch.float32) for array in sample)
+def tensors(real, *arrays):
+    return (torch.tensor(array.astype(real)) for array in arrays)
 
 
-def plain(problem, batch):
+def pytorch_loop(problem, batch, real):
     """As in a tutorial: nn.Sequential, DataLoader, autograd, optim.SGD."""
     sample, network = problem
-    data = torch.utils.data.TensorDataset(*tensors(sample))
+    data = torch.utils.data.TensorDataset(*tensors(real, *sample))
     loader = torch.utils.data.DataLoader(data, batch_size=batch, shuffle=True, drop_last=True)
 
     def run(steps):
         first = torch.nn.Linear(INPUTS, network.width, bias=False)
         last = torch.nn.Linear(network.width, 1, bias=False)
-        with torch.no_grad():
-            first.weight.copy_(torch.tensor(network.W))
-            last.weight.copy_(torch.tensor(network.v[None]))
+        first.weight.data, last.weight.data = tensors(real, network.W, network.v[None])
         model, loss = torch.nn.Sequential(first, torch.nn.ReLU(), last), torch.nn.MSELoss()
         descent = torch.optim.SGD(model.parameters(), lr=RATE)
         for x, y in islice(timing.endless(lambda: loader), steps):
@@ -54,110 +53,164 @@ def plain(problem, batch):
     return run
 
 
-@torch.no_grad()
-def by_hand(problem, batch):
-    """PyTorch without autograd: gradients by hand and in place, batches by random indices drawn at once."""
+def pytorch_by_hand(problem, batch, real):
+    """Without autograd, in place; a row for each input, and batches by random indices drawn at once."""
     sample, network = problem
-    inputs, labels = tensors(sample)
+    inputs, labels = tensors(real, *sample)
+    hidden, pull = (torch.empty(batch, network.width, dtype=inputs.dtype) for _ in range(2))
+    D = torch.empty(INPUTS, network.width, dtype=inputs.dtype)
 
     @torch.no_grad()
     def run(steps):
-        W, a = (torch.tensor(array, dtype=torch.float32) for array in (network.W, network.v))
+        W, a = tensors(real, np.ascontiguousarray(network.W.T), network.v)
         batches = torch.randint(len(inputs), (steps, batch)) if batch < len(inputs) else None
-        hidden, pull = torch.empty(batch, len(a)), torch.empty(batch, len(a))
-        gradient = torch.empty_like(W)
         for step in range(steps):
             x, y = (inputs, labels) if batches is None else (inputs[batches[step]], labels[batches[step]])
-            torch.mm(x, W.T, out=hidden).relu_()
+            torch.mm(x, W, out=hidden).relu_()
             residual = torch.mv(hidden, a).sub_(y).mul_(2 * RATE / batch)
             torch.mul(hidden.sign(), residual[:, None], out=pull)
-            torch.mm(pull.T, x, out=gradient).mul_(a[:, None])
+            torch.mm(x.T, pull, out=D).mul_(a)
             a.addmv_(hidden.T, residual, alpha=-1)
-            W.sub_(gradient)
-        return W.numpy()
+            W.sub_(D)
+        return W.T.numpy()
 
     return run
 
 
-def jax_scan(problem, batch):
-    """JAX: gradients by transformation, the loop over steps compiled by `scan`; raises ImportError without JAX."""
+def in_jax(problem, batch, real):
+    """Gradients by hand, W as (d, m): faster than by transformation, and than with W as (m, d); the loop by `scan`."""
     import jax
     import jax.numpy as jnp
 
+    jax.config.update("jax_enable_x64", True)
     sample, network = problem
-    inputs, labels = (jnp.asarray(array, jnp.float32) for array in sample)
+    inputs, labels = (jnp.asarray(array.astype(real)) for array in sample)
+    start = tuple(jnp.asarray(array.astype(real)) for array in (network.W.T, network.v))
 
-    def loss(parameters, x, y):
-        return jnp.mean((jax.nn.relu(x @ parameters[0].T) @ parameters[1] - y) ** 2)
+    def step(weights, chosen):
+        (W, a), (x, y) = weights, (inputs[chosen], labels[chosen])
+        pre = x @ W
+        hidden = jnp.maximum(pre, 0)
+        residual = (hidden @ a - y) * real(2 * RATE / batch)
+        D = x.T @ jnp.where(pre > 0, residual[:, None], real(0))
+        return (W - a * D, a - residual @ hidden), None
 
-    @jax.jit
-    def descend(parameters, batches):
-        def step(parameters, chosen):
-            gradients = jax.grad(loss)(parameters, inputs[chosen], labels[chosen])
-            return jax.tree.map(lambda p, g: p - RATE * g, parameters, gradients), None
-
-        return jax.lax.scan(step, parameters, batches)[0]
+    descend = jax.jit(lambda weights, batches: jax.lax.scan(step, weights, batches)[0])
 
     def run(steps):
-        batches = np.tile(np.arange(batch), (steps, 1))
+        batches = np.tile(np.arange(batch, dtype=np.int32), (steps, 1))
         if batch < len(inputs):
-            batches = np.random.default_rng(0).integers(len(inputs), size=batches.shape)
-        start = (jnp.asarray(network.W, jnp.float32), jnp.asarray(network.v, jnp.float32))
-        return np.asarray(descend(start, jnp.asarray(batches))[0])
+            batches = np.random.default_rng(0).integers(len(inputs), size=batches.shape, dtype=np.int32)
+        return np.asarray(descend(start, jnp.asarray(batches))[0]).T
 
     return run
 
 
-def fused(problem, batch):
-    """The trainer of this book; one run is one thread."""
+@numba.njit(fastmath=True, error_model="numpy")
+def _descend(x, y, W, a, batches, rate):
+    """Inner loops run over neurons; W is (d, m), a rate already twice that of the mean square over the batch size."""
+    d, m = W.shape
+    pre, D, pull = np.empty((batches.shape[1], m), W.dtype), np.empty_like(W), np.empty_like(a)
+    for batch in batches:
+        D[:] = 0
+        pull[:] = 0
+        for b, k in enumerate(batch):
+            row = pre[b]
+            row[:] = 0
+            for i in range(d):
+                weights, coordinate = W[i], x[k, i]
+                for j in range(m):
+                    row[j] += weights[j] * coordinate
+            output = -y[k]
+            for j in range(m):
+                row[j] = max(row[j], row.dtype.type(0))
+                output += a[j] * row[j]
+            residual = output * rate
+            for j in range(m):
+                pull[j] += residual * row[j]
+            for i in range(d):
+                sums, part = D[i], residual * x[k, i]
+                for j in range(m):
+                    sums[j] += part if row[j] > 0 else row.dtype.type(0)
+        for i in range(d):
+            for j in range(m):
+                W[i, j] -= a[j] * D[i, j]
+        a -= pull
+
+
+def in_numba(problem, batch, real):
+    """The formulas in compiled loops, which draw nothing."""
+    (x, y), network = (np.ascontiguousarray(p, real) for p in problem[0]), problem[1]
+
+    def run(steps):
+        W, a = network.W.T.astype(real, order="C"), network.v.astype(real)
+        batches = np.tile(np.arange(batch), (steps, 1))
+        if batch < len(x):
+            batches = np.random.default_rng(0).integers(len(x), size=batches.shape)
+        _descend(x, y, W, a, batches, real(2 * RATE / batch))
+        return W.T
+
+    return run
+
+
+def this_book(problem, batch, real):
+    """One run is one thread."""
     sample, network = problem
 
     def run(steps):
         rng = stream("benchmark", "batches")
-        options = {"rate": RATE, "steps": steps, "batch": batch, "rng": rng, "dtype": np.float32}
+        options = {"rate": RATE, "steps": steps, "batch": batch, "rng": rng, "dtype": real}
         return minibatch.train(*sample, network, **options).network.W
 
     return run
 
 
-#: name: (function, how many times more steps than the plain loop it takes in one timing)
-METHODS = {"plain loop": (plain, 1), "by hand": (by_hand, 3), "JAX": (jax_scan, 3), "fused": (fused, 20)}
+#: name: (function, how many times more steps than the PyTorch loop it takes in one timing)
+METHODS = {
+    "PyTorch loop": (pytorch_loop, 1),
+    "PyTorch by hand": (pytorch_by_hand, 3),
+    "JAX": (in_jax, 5),
+    "numba": (in_numba, 5),
+    "this book": (this_book, 15),
+}
 
 
-def agree(width):
+def agree(width, real):
     """Twenty steps with the full batch, where chance has no part, lead all methods to one place.
 
     Rounding may switch a neuron that a sample's hyperplane touches: a few weights may differ more than the others.
     """
     given = problem(width, 100)
-    found = {name: make(given, 100)(20) for name, (make, _) in timing.available(METHODS).items()}
-    largest = np.abs(found["fused"]).max()
+    found = {name: make(given, 100, real)(20) for name, (make, _) in timing.available(METHODS).items()}
+    largest = np.abs(found["this book"]).max()
     for name, weights in found.items():
-        error = np.abs(weights - found["fused"]) / largest
+        error = np.abs(weights - found["this book"]) / largest
         assert np.quantile(error, 0.999) < 1e-5 and error.max() < 1e-2, (name, width)
 
 
 def measure(rounds: int, threads: int) -> list[dict]:
-    """Microseconds of a step by method and width; a first run is not counted."""
+    """Microseconds of a step by width, number type and method; a first run is not counted."""
     cases = []
     for width, steps in WIDTHS.items():
-        agree(width)
-        for name, (make, more) in timing.available(METHODS).items():
-            run, count = make(problem(width), BATCH), steps * more
-            run(count)
-            row = {"method": name, "m": width, "threads": threads, "steps": count}
-            cases.append((row, partial(run, count), count))
-    return timing.timed(cases, rounds, 1e6)
+        for real in (np.float32, np.float64):
+            agree(width, real)
+            for name, (make, more) in timing.available(METHODS).items():
+                run, count = make(problem(width), BATCH, real), steps * more
+                run(count)
+                row = {"trainer": "minibatch", "problem": f"m {width}, d {INPUTS}, B {BATCH}"}
+                row |= {"numbers": real.__name__, "method": name, "threads": threads}
+                cases.append((row, partial(run, count), count))
+    return timing.timed(cases, rounds)
 
 
 def scaling(rounds: int, threads: int) -> list[dict]:
-    """Microseconds of a step of the fused trainer by width, dimension and batch."""
+    """Microseconds of a step of this book's trainer by width, dimension and batch."""
     sizes, cases = [(m, INPUTS, BATCH) for m in (256, 512, 1024, 2048, 4096, 8192, 16_384)], []
     sizes += [(1024, d, BATCH) for d in (2, 3, 10, 20)] + [(1024, INPUTS, b) for b in (8, 16, 64, 128, 256)]
     for m, d, batch in sizes:
         sample = teachers.gaussian(stream("benchmark", "data"), teachers.first_axis(d), POINTS)
-        run = fused((sample, nets.small(stream("benchmark", "network"), m, d, 1e-3)), batch)
+        run = this_book((sample, nets.small(stream("benchmark", "network"), m, d, 1e-3)), batch, np.float32)
         run(10)
         steps = max(200, int(2e8 / (m * d * batch)) // 10)
         cases.append(({"m": m, "d": d, "batch": batch}, partial(run, steps), steps))
-    return timing.timed(cases, rounds, 1e6)
+    return timing.timed(cases, rounds)

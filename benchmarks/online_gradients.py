@@ -1,4 +1,4 @@
-"""Steps of the standard network of receptive fields on fresh samples: this book's trainer, PyTorch, and JAX.
+"""Steps of the standard network of receptive fields on fresh samples: PyTorch, JAX, numba, and this book's trainer.
 
 n = 40 pixels, 40 neurons, 1000 samples a step, single precision.  Each method takes a problem (networks, classes) and a
 number of threads, and returns `run(steps)`, which trains all networks from the start, drawing every minibatch itself,
@@ -6,8 +6,9 @@ and returns their weights, shape (R, K, n).  Random numbers are those of each li
 """
 
 import math
-from functools import partial, reduce
+from functools import partial
 
+import numba
 import numpy as np
 import torch
 from scipy import fft
@@ -21,6 +22,8 @@ from shallow.train import online
 PIXELS, WIDTH, BATCH, RATE, GAIN, NETWORKS = 40, 40, 1000, 20.0, 3.0, 2
 #: Scale of erf(g z) for variance one.
 SCALE = math.sqrt(math.pi / 2 / math.asin(2 * GAIN**2 / (1 + 2 * GAIN**2)))
+#: Steps of a run, and how many times more the faster methods take.
+STEPS, MORE = 50, {"PyTorch by hand": 2, "JAX": 3, "this book": 5}
 
 
 def problem():
@@ -34,34 +37,27 @@ def spectral(process):
     return np.sqrt(np.clip(eigenvalues(process.kernel), 0, None))[: PIXELS // 2 + 1].astype(np.float32)
 
 
-def by_fft(roots):
-    """PyTorch: samples of a class, white noise coloured by FFT."""
-    roots = torch.tensor(roots)
-    return lambda: torch.fft.irfft(torch.fft.rfft(torch.randn(BATCH // 2, PIXELS)) * roots, n=PIXELS)
+def root(process):
+    """The square root of the latent covariance, a circulant: a product with it colours faster than an FFT here."""
+    row = fft.irfft(spectral(process), PIXELS)
+    return np.stack([np.roll(row, shift) for shift in range(PIXELS)]).astype(np.float32)
 
 
-def by_product(roots):
-    """PyTorch: the same by a product with the square root of the covariance, which is a circulant."""
-    row = fft.irfft(roots, PIXELS)
-    root = torch.tensor(np.stack([np.roll(row, shift) for shift in range(PIXELS)]))
-    return lambda: torch.randn(BATCH // 2, PIXELS) @ root
-
-
-def labels():
-    return torch.ones(BATCH).index_fill_(0, torch.arange(BATCH // 2, BATCH), -1)
-
-
-def plain(problem, threads):
-    """As in a tutorial: nn.Linear, autograd, optim.SGD; sampling by FFT."""
+def pytorch_loop(problem, threads):
+    """As in a tutorial: nn.Linear, autograd, optim.SGD; white noise coloured by FFT."""
     networks, classes = problem
-    draws, y = [by_fft(spectral(process)) for process in classes], labels()
+    roots = [torch.tensor(spectral(process)) for process in classes]
+    y = torch.tensor([1.0, -1.0]).repeat_interleave(BATCH // 2)
+
+    def draw(root):
+        return torch.fft.irfft(torch.fft.rfft(torch.randn(BATCH // 2, PIXELS)) * root, n=PIXELS)
 
     def train(W, steps):
         layer = torch.nn.Linear(PIXELS, WIDTH)
         layer.weight.data, layer.bias.data = torch.tensor(W), torch.zeros(WIDTH)
         descent = torch.optim.SGD(layer.parameters(), lr=RATE)
         for _ in range(steps):
-            x = torch.cat([torch.erf(GAIN * draw()) * SCALE for draw in draws])
+            x = torch.cat([torch.erf(GAIN * draw(root)) * SCALE for root in roots])
             output = torch.erf(layer(x) / math.sqrt(2)).mean(dim=1)
             descent.zero_grad()
             (0.5 * (output - y).square().mean()).backward()
@@ -71,18 +67,23 @@ def plain(problem, threads):
     return lambda steps: np.stack([train(W, steps) for W in networks.W])
 
 
-def by_hand(problem, threads, sampler=by_product):
-    """PyTorch without autograd: gradients by hand, in place; sampling by a matrix product."""
+def pytorch_by_hand(problem, threads):
+    """Without autograd, in place."""
     networks, classes = problem
-    draws, y = [sampler(spectral(process)) for process in classes], labels()
+    roots = [torch.tensor(root(process)) for process in classes]
+    y = torch.tensor([1.0, -1.0]).repeat_interleave(BATCH // 2)
 
     @torch.no_grad()
     def train(start, steps):
         W, b = torch.tensor(start), torch.zeros(WIDTH)
+        white, x = torch.empty(BATCH, PIXELS), torch.empty(BATCH, PIXELS)
         hidden, slope = torch.empty(BATCH, WIDTH), torch.empty(BATCH, WIDTH)
         factor = math.sqrt(2 / math.pi) * RATE / BATCH / WIDTH
         for _ in range(steps):
-            x = torch.cat([draw() for draw in draws]).mul_(GAIN).erf_().mul_(SCALE)
+            white.normal_()
+            for own, latent, coloured in zip(roots, white.chunk(2), x.chunk(2), strict=True):
+                torch.mm(latent, own, out=coloured)
+            x.mul_(GAIN).erf_().mul_(SCALE)
             torch.addmm(b, x, W.T, out=hidden)
             torch.mul(hidden, hidden, out=slope).mul_(-0.5).exp_()
             residual = hidden.mul_(math.sqrt(0.5)).erf_().mean(dim=1).sub_(y).mul_(factor)
@@ -94,42 +95,78 @@ def by_hand(problem, threads, sampler=by_product):
     return lambda steps: np.stack([train(W, steps) for W in networks.W])
 
 
-def in_jax(problem, threads, scan):
-    """JAX, sampling by FFT: a compiled step that is dispatched once per step, or the loop compiled by `scan`."""
+def in_jax(problem, threads):
+    """The loop by `scan`; gradients by hand, other generators or a sampler by FFT are not faster."""
     import jax
     import jax.numpy as jnp
     from jax.scipy.special import erf
 
     networks, classes = problem
-    roots = [jnp.asarray(spectral(process)) for process in classes]
-    y = jnp.repeat(jnp.array([1.0, -1.0]), BATCH // 2)
-
-    def draw(key, roots):
-        white = jax.random.normal(key, (BATCH // 2, PIXELS))
-        return SCALE * erf(GAIN * jnp.fft.irfft(jnp.fft.rfft(white) * roots, n=PIXELS))
+    roots = [jnp.asarray(root(process)) for process in classes]
+    y = jnp.repeat(jnp.array([1.0, -1.0], jnp.float32), BATCH // 2)
 
     def loss(parameters, x):
         W, b = parameters
         return 0.5 * jnp.mean((erf((x @ W.T + b) / math.sqrt(2)).mean(axis=1) - y) ** 2)
 
-    @jax.jit
     def step(parameters, key):
-        x = jnp.concatenate([draw(k, r) for k, r in zip(jax.random.split(key), roots)])
-        return jax.tree.map(lambda p, g: p - RATE * g, parameters, jax.grad(loss)(parameters, x))
+        white = jax.random.normal(key, (2, BATCH // 2, PIXELS), jnp.float32)
+        x = SCALE * erf(GAIN * jnp.concatenate([latent @ own for latent, own in zip(white, roots, strict=True)]))
+        return jax.tree.map(lambda p, g: p - RATE * g, parameters, jax.grad(loss)(parameters, x)), None
 
-    @jax.jit
-    def scanned(parameters, keys):
-        return jax.lax.scan(lambda p, key: (step(p, key), None), parameters, keys)[0]
+    scanned = jax.jit(lambda parameters, keys: jax.lax.scan(step, parameters, keys)[0])
 
     def train(r, steps):
-        start, keys = (jnp.asarray(networks.W[r]), jnp.zeros(WIDTH)), jax.random.split(jax.random.key(r), steps)
-        return np.asarray((scanned(start, keys) if scan else reduce(step, keys, start))[0])
+        start = jnp.asarray(networks.W[r]), jnp.zeros(WIDTH, jnp.float32)
+        return np.asarray(scanned(start, jax.random.split(jax.random.key(r), steps))[0])
 
     return lambda steps: np.stack([train(r, steps) for r in range(NETWORKS)])
 
 
-def compiled(problem, threads):
-    """The trainer of this book, a thread for each network."""
+@numba.njit(fastmath=True, error_model="numpy")
+def _descend(rng, roots, W, b, steps):
+    """Products by BLAS, all else in compiled loops."""
+    real, half = np.float32, BATCH // 2
+    x, slope, factor = np.empty((BATCH, PIXELS), real), np.empty((BATCH, WIDTH), real), RATE / BATCH / WIDTH
+    for _ in range(steps):
+        moved = np.zeros_like(b)
+        white = rng.standard_normal((BATCH, PIXELS), real)
+        np.dot(white[:half], roots[0], x[:half])
+        np.dot(white[half:], roots[1], x[half:])
+        for k in range(BATCH):
+            for i in range(PIXELS):
+                x[k, i] = real(SCALE) * math.erf(real(GAIN) * x[k, i])
+        np.dot(x, W.T, slope)
+        for k in range(BATCH):
+            output = real(0)
+            for j in range(WIDTH):
+                inputs = slope[k, j] + b[j]
+                output += math.erf(inputs * real(math.sqrt(0.5)))
+                slope[k, j] = math.exp(real(-0.5) * inputs * inputs)
+            label = real(1) if k < half else real(-1)
+            residual = (output / real(WIDTH) - label) * real(math.sqrt(2 / math.pi) * factor)
+            for j in range(WIDTH):
+                slope[k, j] *= residual
+                moved[j] += slope[k, j]
+        b -= moved
+        W -= np.dot(slope.T, x)
+
+
+def in_numba(problem, threads):
+    """With NumPy's generator, whose normal numbers of single precision numba compiles."""
+    networks, classes = problem
+    roots = np.stack([root(process) for process in classes])
+
+    def train(r, steps):
+        W = networks.W[r].astype(np.float32)
+        _descend(np.random.default_rng(r), roots, W, np.zeros(WIDTH, np.float32), steps)
+        return W
+
+    return lambda steps: np.stack([train(r, steps) for r in range(NETWORKS)])
+
+
+def this_book(problem, threads):
+    """A thread for each network."""
     networks, classes = problem
 
     def run(steps):
@@ -142,12 +179,11 @@ def compiled(problem, threads):
 
 
 METHODS = {
-    "plain loop": plain,
-    "by hand, FFT": partial(by_hand, sampler=by_fft),
-    "by hand": by_hand,
-    "JAX, a step at a time": partial(in_jax, scan=False),
-    "JAX, scan": partial(in_jax, scan=True),
-    "compiled": compiled,
+    "PyTorch loop": pytorch_loop,
+    "PyTorch by hand": pytorch_by_hand,
+    "JAX": in_jax,
+    "numba": in_numba,
+    "this book": this_book,
 }
 
 
@@ -155,21 +191,23 @@ def agree(runs, steps=100):
     """All methods lead near the same place, as near as other samples lead one of them: correlations are about 0.87."""
     start = problem()[0].W
     found = {name: run(steps) - start for name, run in runs.items()}
-    wanted = found["compiled"]
+    wanted = found["this book"]
     for name, change in found.items():
         assert np.corrcoef(change.ravel(), wanted.ravel())[0, 1] > 0.8, name
         assert 0.95 < np.linalg.norm(change) / np.linalg.norm(wanted) < 1.05, name
 
 
-def measure(rounds: int, threads: int, steps: int = 200) -> list[dict]:
+def measure(rounds: int, threads: int) -> list[dict]:
     """Microseconds of a step of one network by method; a first run is not counted.
 
-    The process has `threads` processors; JAX uses them as it likes.
+    The process has `threads` processors; libraries use them as they like.
     """
     runs = {name: make(problem(), threads) for name, make in timing.available(METHODS).items()}
     agree(runs)
     cases = []
     for name, run in runs.items():
+        steps = STEPS * MORE.get(name, 1)
         run(steps)
-        cases.append(({"method": name, "threads": threads, "steps": steps}, partial(run, steps), steps * NETWORKS))
-    return timing.timed(cases, rounds, 1e6)
+        row = {"trainer": "online", "problem": f"n {PIXELS}, K {WIDTH}, B {BATCH}", "numbers": "float32"}
+        cases.append((row | {"method": name, "threads": threads}, partial(run, steps), steps * NETWORKS))
+    return timing.timed(cases, rounds)

@@ -41,6 +41,22 @@ def endless(epoch: Callable[[], Iterable]) -> Iterator:
         yield from epoch()
 
 
+def lasting(run: Callable[[int], object], seconds: float = 0.1, least: int = 2) -> int:
+    """How many steps of a run take about so long, by a second run of as many as take a quarter; compiles."""
+    steps = 4
+    while True:
+        run(steps)
+        began = time.perf_counter()
+        run(steps)
+        taken = time.perf_counter() - began
+        if taken > seconds / 4:
+            break
+        steps *= 8
+    steps = max(least, round(steps * seconds / taken))
+    run(steps)
+    return steps
+
+
 def timed(cases: list[tuple[dict, Callable[[], object], float]], rounds: int, unit: float = 1e6) -> list[dict]:
     """The rows of the cases, each now with its `times`, one per round, of five digits.
 

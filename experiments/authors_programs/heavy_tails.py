@@ -38,7 +38,8 @@ def trained(name: str, variant: str, **changes) -> first_layer.Run:
     options["decay"] = setting.get("lr_scheduler_kwargs", {"gamma": 1.0})["gamma"]
     options["normalise"] = "before" if setting["enable_weight_normalization"] else None
     student = Student(W0, a, W0.shape[1] ** -0.5)
-    return first_layer.train(*sample(program, "train"), student, dtype=torch.float64, **options | changes)
+    options |= {"dtype": torch.float64, "device": "cpu"} | changes
+    return first_layer.train(*sample(program, "train"), student, **options)
 
 
 def evaluated(name: str, student: Student, **changes) -> read_out.Evaluation:

@@ -149,7 +149,8 @@ def train(chosen: Settings) -> tuple[dict[str, list], list[np.ndarray]]:
         optimiser, factor = teacher_student.RULES[f"{chosen['optimiser']} {chosen['update']}"]
         kind = first_layer.SoftplusTrainer if chosen["student"] == "softplus" else first_layer.Trainer
         sample = training_sample(drawn, chosen)
-        trainer = kind(*sample, drawn.student, optimiser, factor=factor, dtype=torch.float64)
+        options = {"factor": factor, "dtype": torch.float64} | teacher_student.PYTORCH
+        trainer = kind(*sample, drawn.student, optimiser, **options)
         for _ in range(chosen["steps"]):
             trainer.step(chosen["rate"])
             found.append(measured(trainer.student, drawn, chosen))

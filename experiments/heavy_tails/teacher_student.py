@@ -33,6 +33,8 @@ RULES = {
     "Adam code": (Adam(), 1.0),
     "Adam text": (Adam(corrected=False), 0.5),
 }
+#: Recorded runs keep the roundings of PyTorch's products, with which they were made.
+PYTORCH = {"device": "cpu"}
 #: When the weights are normalised, by reading.
 NORMALISE = {"code": "before", "text": "after"}
 FEATURES = ("code", "text")
@@ -90,7 +92,7 @@ def trainer(
     """The student of a draw in training by a rule of :data:`RULES`, on another sample than its own if one is given."""
     checks.one_of(RULES, rule=rule)
     optimiser, factor = RULES[rule]
-    return Trainer(*(sample or drawn.samples.train), drawn.student, optimiser, factor=factor, dtype=dtype)
+    return Trainer(*(sample or drawn.samples.train), drawn.student, optimiser, factor=factor, dtype=dtype, **PYTORCH)
 
 
 def train(drawn: Draw, rule: str, *, rate: float, steps: int, normalise: bool = False, **options) -> Run:
@@ -108,6 +110,7 @@ def train(drawn: Draw, rule: str, *, rate: float, steps: int, normalise: bool = 
         steps=steps,
         factor=factor,
         normalise=NORMALISE[rule.split()[1]] if normalise else None,
+        **PYTORCH,
         **options,
     )
 
@@ -120,7 +123,7 @@ def trained(drawn: Draw, rule: str, rate: float, *, steps: int = 10, normalise: 
 def after_one_step(drawn: Draw, rule: str, rates: Sequence[float]) -> list[Student]:
     """The student of a draw after one step of a rule at each of the learning rates, from one gradient."""
     optimiser, factor = RULES[rule]
-    moved = first_layer.students(*drawn.samples.train, drawn.student, [optimiser], rates, factor=factor)
+    moved = first_layer.students(*drawn.samples.train, drawn.student, [optimiser], rates, factor=factor, **PYTORCH)
     return [student for *_, student in moved]
 
 

@@ -7,12 +7,12 @@ import torch
 from shallow import nets
 from shallow.data import single_index
 from shallow.stats import stream
-from shallow.train import first_layer
+from shallow.train import first_layer, vector_math
 from shallow.train.first_layer import GD, Adam
 
 RULES = {"GD": GD(), "Adam": Adam(), "uncorrected": Adam(corrected=False), "coarse": Adam(True, 0.8, 0.95, 1e-3)}
 SCALINGS = {"NTK": nets.ntk, "mean field": nets.mean_field}
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU"))]
+DEVICES = [None, "cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU"))]
 
 
 def problem(n=30, d=8, h=12, *, seed=0, scaling="NTK", link="softplus"):
@@ -85,27 +85,30 @@ def distance(first, second):
 
 @pytest.mark.parametrize("scaling", SCALINGS)
 @pytest.mark.parametrize("factor", [1.0, 0.5])
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("activation", "size"), [("tanh", 1.0), ("softplus", 1.0), ("softplus", 300.0)])
-def test_gradient_and_loss_are_those_of_autograd(activation, size, scaling, factor):
+def test_gradient_and_loss_are_those_of_autograd(activation, size, device, scaling, factor):
     """The softplus also where its pre-activations are in the hundreds, on both sides of 0."""
     x, y, plain = problem(scaling=scaling)
     student, trainer = nets.Student(size * plain.W, plain.a, plain.scale), first_layer.Trainer
     if activation == "softplus":
         student, trainer = softplus(student), first_layer.SoftplusTrainer
-    trainer = trainer(x, y, student, GD(), factor=factor, dtype=torch.float64)
+    trainer = trainer(x, y, student, GD(), factor=factor, dtype=torch.float64, device=device)
     W = torch.tensor(student.W, requires_grad=True)
     objective(W, x, y, student, factor).backward()
-    assert torch.abs(trainer.gradient() - W.grad).max() < 1e-14 * torch.abs(W.grad).max() + 1e-16
+    assert torch.abs(trainer.gradient().cpu() - W.grad).max() < 1e-14 * torch.abs(W.grad).max() + 1e-16
     assert float(trainer.loss) == pytest.approx(factor * np.mean((student.forward(x) - y) ** 2), rel=1e-13)
 
 
+@pytest.mark.parametrize("device", [None, "cpu"])
 @pytest.mark.parametrize("normalise", [None, "before"])
 @pytest.mark.parametrize("rule", RULES)
-def test_softplus_trajectories_are_those_of_torch_optim(rule, normalise):
+def test_softplus_trajectories_are_those_of_torch_optim(rule, normalise, device):
     x, y, plain = problem()
     student, options = softplus(plain), dict(rate=0.05, steps=10, normalise=normalise)
     expected = reference(x, y, student, RULES[rule], **options)
-    trainer = first_layer.SoftplusTrainer(x, y, student, RULES[rule], normalise=normalise, dtype=torch.float64)
+    kept = dict(normalise=normalise, dtype=torch.float64, device=device)
+    trainer = first_layer.SoftplusTrainer(x, y, student, RULES[rule], **kept)
     for W in expected[1:]:
         trainer.step(0.05)
         found = trainer.student
@@ -120,25 +123,27 @@ def test_a_softplus_trainer_refuses_other_students():
         first_layer.SoftplusTrainer(x, y, student, GD(), dtype=torch.float64)
 
 
+@pytest.mark.parametrize("device", [None, "cpu"])
 @pytest.mark.parametrize("normalise", [None, "before", "after"])
 @pytest.mark.parametrize("decay", [1.0, 0.6])
 @pytest.mark.parametrize("rule", RULES)
-def test_trajectories_are_those_of_torch_optim(rule, decay, normalise):
+def test_trajectories_are_those_of_torch_optim(rule, decay, normalise, device):
     """Every weight at each of ten steps, for a small and for a large learning rate."""
     for seed, rate in enumerate((0.05, 30.0 if rule == "GD" else 1.0)):
         x, y, student = problem(seed=seed)
         options = dict(rate=rate, steps=10, decay=decay, factor=0.5 + seed / 2, normalise=normalise)
         expected = reference(x, y, student, RULES[rule], **options)
-        assert distance(trajectory(x, y, student, RULES[rule], **options), expected) < 1e-9
+        assert distance(trajectory(x, y, student, RULES[rule], device=device, **options), expected) < 1e-9
         assert distance([expected[-1]], [expected[0]]) > 1e-3  # it has moved
 
 
-def test_both_normalisations_see_the_same_weights_in_every_forward_pass():
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_both_normalisations_see_the_same_weights_in_every_forward_pass(device):
     """Bit for bit; only the recorded weights differ, by a factor, and after the update their norm is that of W0."""
     x, y, student = problem(n=60, d=20, h=30)
     for rule, rate in ((GD(), 100.0), (Adam(), 1.0)):
         code, text = (
-            first_layer.Trainer(x, y, in_type(student, torch.float32), rule, normalise=when)
+            first_layer.Trainer(x, y, in_type(student, torch.float32), rule, normalise=when, device=device)
             for when in ("before", "after")
         )
         for _ in range(5):
@@ -167,15 +172,16 @@ def test_single_precision_follows_double_precision(rule, device):
     assert np.median(difference) < 1e-6 and single.loss == pytest.approx(double.loss, rel=1e-5)
 
 
+@pytest.mark.parametrize("device", [None, "cpu"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_one_gradient_serves_all_first_steps(dtype):
+def test_one_gradient_serves_all_first_steps(dtype, device):
     x, y, student = problem()
-    student = in_type(student, dtype)
+    student, options = in_type(student, dtype), dict(dtype=dtype, factor=0.5, device=device)
     rules, rates = list(RULES.values()), (0.01, 1.0, 100.0)
-    found = list(first_layer.students(x, y, student, rules, rates, dtype=dtype, factor=0.5))
+    found = list(first_layer.students(x, y, student, rules, rates, **options))
     assert [(rule, rate) for rule, rate, _ in found] == [(rule, rate) for rule in rules for rate in rates]
     for rule, rate, moved in found:
-        run = first_layer.train(x, y, student, rule, rate=rate, steps=1, dtype=dtype, factor=0.5)
+        run = first_layer.train(x, y, student, rule, rate=rate, steps=1, **options)
         assert (moved.W == run.network.W).all() and moved.scale == student.scale
     assert (student.W == in_type(problem()[2], dtype).W).all()
 
@@ -193,13 +199,73 @@ def test_records_losses_and_measures():
     assert list(nothing.steps) == [0] and nothing.loss.shape == (0,)
 
 
-def test_weights_and_gradients_may_be_changed_between_steps():
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_weights_and_gradients_may_be_changed_between_steps(device):
     """What the open questions need: a penalty added to the gradient, and weights replaced after a step."""
     x, y, student = problem()
-    trainer = first_layer.Trainer(x, y, student, GD(), dtype=torch.float64)
+    trainer = first_layer.Trainer(x, y, student, GD(), dtype=torch.float64, device=device)
     trainer.update(trainer.gradient() + 0.1 * trainer.W, 0.5)
-    plain = trajectory(x, y, student, GD(), rate=0.5, steps=1)[-1]
+    plain = trajectory(x, y, student, GD(), rate=0.5, steps=1, device=device)[-1]
     assert distance([trainer.student.W], [plain - 0.05 * student.W]) < 1e-14
     trainer.W.copy_(torch.tensor(student.W))
     trainer.step(0.5)
     assert np.array_equal(trainer.student.W, plain) and trainer.taken == 2
+    other = first_layer.Trainer(x, y, student, Adam(), dtype=torch.float64, device=device)
+    other.W = torch.tensor(student.W.T.copy()).T  # another tensor, its numbers in another order
+    other.step(0.5)
+    assert np.array_equal(other.student.W, trajectory(x, y, student, Adam(), rate=0.5, steps=1, device=device)[-1])
+    with pytest.raises(ValueError, match=r"gradient must have the shape \(12, 8\) of W, got \(11, 8\)"):
+        other.update(torch.ones(11, 8, dtype=torch.float64), 0.5)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "softplus"])
+@pytest.mark.parametrize("normalise", [None, "before", "after"])
+@pytest.mark.parametrize("rule", RULES)
+def test_compiled_steps_are_those_of_pytorch(rule, normalise, activation):
+    """More points than go through the passes together; 1e-12 in double, some roundings in single precision."""
+    x, y, student = problem(n=first_layer.passes.BLOCK + 100, d=20, h=30)
+    for dtype, tolerance in ((torch.float64, 1e-12), (torch.float32, 1e-4)):
+        start, found = in_type(student, dtype), {}
+        kind = first_layer.SoftplusTrainer if activation == "softplus" else first_layer.Trainer
+        start = softplus(start) if activation == "softplus" else start
+        for device in (None, "cpu"):
+            trainer = kind(x, y, start, RULES[rule], normalise=normalise, factor=0.7, dtype=dtype, device=device)
+            losses = [trainer.step(0.1 * 0.9**t) for t in range(5)]
+            assert all(loss.dtype == dtype and loss.shape == () for loss in losses)
+            found[device] = trainer.student.W, np.array([float(loss) for loss in losses])
+        assert distance([found[None][0]], [found["cpu"][0]]) < tolerance
+        np.testing.assert_allclose(found[None][1], found["cpu"][1], rtol=tolerance)
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:99", 1.5])
+def test_a_device_that_is_not_there_is_refused(device):
+    x, y, student = problem()
+    with pytest.raises(ValueError, match=f"device must be one that PyTorch finds, or None, got {device!r}"):
+        first_layer.Trainer(x, y, student, GD(), dtype=torch.float64, device=device)
+
+
+@pytest.mark.parametrize(("real", "error"), [(np.float32, 3e-7), (np.float64, 6e-16)])
+def test_softplus_and_its_slope_equal_numpys_relatively(real, error):
+    """Up to a rounding of z itself, which a slope of e^z magnifies by |z|."""
+    z = np.concatenate([np.linspace(-80, 80, 20_001), np.linspace(-2, 2, 20_001), [0.0, 1e-30, -1e-30]]).astype(real)
+    value, slope = in_a_loop(first_layer.passes.softplus(real), z)
+    exact = z.astype(np.longdouble)
+    within = error * (1 + np.abs(exact))
+    assert (np.abs(value / np.logaddexp(exact, 0) - 1) < within).all()
+    assert (np.abs(slope * (1 + np.exp(-exact)) - 1) < within).all()
+    value, slope = in_a_loop(first_layer.passes.softplus(real), np.array([np.inf, -np.inf, np.nan, -1e9], real))
+    assert value[0] == np.inf and slope[0] == 1 and np.isnan([value[2], slope[2]]).all()
+    assert max(value[1], slope[1], value[3], slope[3]) < 1e-37
+
+
+def in_a_loop(function, z):
+    """Both values of a compiled function at all points."""
+
+    @vector_math.compiled
+    def loop(z, first, second):
+        for i in range(len(z)):
+            first[i], second[i] = function(z[i])
+
+    first, second = np.empty_like(z), np.empty_like(z)
+    loop(z, first, second)
+    return first, second

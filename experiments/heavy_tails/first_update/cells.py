@@ -18,7 +18,7 @@ from scipy.sparse.linalg import eigsh
 
 from experiments.heavy_tails import teacher_student
 from experiments.heavy_tails.shapes import SPIKE_RATIO
-from experiments.heavy_tails.teacher_student import RULES
+from experiments.heavy_tails.teacher_student import PYTORCH, RULES
 from shallow import nets, stats
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import single_index
@@ -68,7 +68,7 @@ def first_update(seed: int, n: int, *, width: int | None = None, scaling: str = 
     """
     drawn = teacher_student.draw(seed, scaling=scaling, link=link, **sizes(n, width))
     x, y = drawn.samples.train
-    gradient = first_layer.directions(x, y, drawn.student, [GD()])[GD()]
+    gradient = first_layer.directions(x, y, drawn.student, [GD()], **PYTORCH)[GD()]
     signs, norm = np.sign(gradient), esd.top(gradient).s[0]
     residual = y.astype(np.float64) - drawn.student.forward(x)
     by_reference = [_compare(gradient, signs, norm, drawn.student, x, target) for target in (y, residual)]
@@ -137,7 +137,7 @@ def exact_zeros(seed: int, n: int = 2000) -> xr.Dataset:
     x, y = drawn.samples.train
     found = {}
     for dtype in (torch.float32, torch.float64):
-        gradient = first_layer.directions(x, y, drawn.student, [GD()], dtype=dtype)[GD()]
+        gradient = first_layer.directions(x, y, drawn.student, [GD()], dtype=dtype, **PYTORCH)[GD()]
         found[f"gradient_{str(dtype).removeprefix('torch.')}"] = int((gradient == 0).sum())
     A = np.outer(*rank_one_factors(drawn.student, x, y))
     return xr.Dataset(found | {"rank_one": int((A == 0).sum()), "smallest": np.abs(A).min()})
@@ -198,7 +198,7 @@ def spikes(
     """
     size = sizes(n)
     drawn = teacher_student.draw(seed, link=link, **size)
-    gradient = first_layer.directions(*drawn.samples.train, drawn.student, [GD()])[GD()]
+    gradient = first_layer.directions(*drawn.samples.train, drawn.student, [GD()], **PYTORCH)[GD()]
     independent, found = rank_one.threshold(size["h"], size["d"]), []
     for rule, factor in (RULES[name] for name in rules):
         D = direction(gradient, rule, factor)
@@ -231,7 +231,7 @@ def sign_spikes(seed: int, n: int, *, rates: Sequence[float] = (), tolerance: fl
     """
     size = sizes(n)
     drawn = teacher_student.draw(seed, **size)
-    signs = np.sign(first_layer.directions(*drawn.samples.train, drawn.student, [GD()])[GD()])
+    signs = np.sign(first_layer.directions(*drawn.samples.train, drawn.student, [GD()], **PYTORCH)[GD()])
     norm, largest = esd.top(signs).s[0], along(drawn.student.W, signs)
     independent = rank_one.threshold(size["h"], size["d"]) / norm
     values = np.array([largest(rate) for rate in rates]).reshape(-1, 3)
@@ -266,7 +266,7 @@ def many_points(seed: int, n: int, *, ratio: int = 128, width: int = 1500, chunk
     gradient, mean = np.zeros(start.W.shape), np.zeros(n // ratio)
     for _ in range(n // chunk):
         x, y = single_index.sample(teacher, chunk, noise=0.3, inputs=streams["inputs"], errors=streams["errors"])
-        gradient += first_layer.directions(x, y, student, [GD()])[GD()] * (chunk / n)
+        gradient += first_layer.directions(x, y, student, [GD()], **PYTORCH)[GD()] * (chunk / n)
         mean += x.T.astype(np.float64) @ y / n
     g = 2 * student.scale * moments("tanh").slope / width**0.5 * mean
     signs = np.sign(gradient)
@@ -311,7 +311,7 @@ def base_directions(seed: int = 0, **size: int) -> xr.Dataset:
         reading says whether there is bias correction and whether the loss has the factor 1 (code) or 1/2 (text).
     """
     drawn = teacher_student.draw(seed, **size)
-    gradient = first_layer.directions(*drawn.samples.train, drawn.student, [GD()])[GD()]
+    gradient = first_layer.directions(*drawn.samples.train, drawn.student, [GD()], **PYTORCH)[GD()]
     rules = {reading: RULES[f"Adam {reading}"] for reading in READINGS}
     found = [
         [direction(gradient, replace(rule, eps=eps), factor) for eps in (1e-8, 0.0)] for rule, factor in rules.values()

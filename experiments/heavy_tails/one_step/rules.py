@@ -16,7 +16,7 @@ from scipy import special
 
 from experiments.heavy_tails import gradient_laws, shapes, teacher_student
 from experiments.heavy_tails.shapes import SPIKE_RATIO
-from experiments.heavy_tails.teacher_student import PENALTY, RATES
+from experiments.heavy_tails.teacher_student import PENALTY, PYTORCH, RATES
 from shallow import stats
 from shallow.book import claims
 from shallow.book.claims import Found, decides
@@ -201,7 +201,8 @@ def agreeing_inputs(seed: int, **setting) -> int:
     On these columns the matrix of signs is of rank one.  Cost: a gradient, half a second at n = 2000.
     """
     drawn = teacher_student.draw(seed, **setting)
-    (gradient,) = first_layer.directions(*drawn.samples.train, drawn.student, [first_layer.GD()]).values()
+    rules = [first_layer.GD()]
+    (gradient,) = first_layer.directions(*drawn.samples.train, drawn.student, rules, **PYTORCH).values()
     return int((np.abs((np.sign(gradient) * np.sign(drawn.student.a)[:, None]).sum(axis=0)) == len(gradient)).sum())
 
 

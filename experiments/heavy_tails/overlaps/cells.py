@@ -23,7 +23,7 @@ from scipy import optimize
 from scipy.stats import chi2, entropy, kurtosis
 
 from experiments.heavy_tails import read_out, teacher_student
-from experiments.heavy_tails.teacher_student import FEATURES, RULES, Draw, draw
+from experiments.heavy_tails.teacher_student import FEATURES, PYTORCH, RULES, Draw, draw
 from shallow import checks, stats
 from shallow.book.recipes import Agreement, Recipe, releases_gil
 from shallow.display import short
@@ -298,7 +298,8 @@ def prediction(seed: int, *, rule: str, rates: Sequence[float], **setting) -> xr
     checks.one_of(RULES, rule=rule)
     drawn, (optimiser, factor) = draw(seed, **setting), RULES[rule]
     train, own = drawn.samples.train, drawn.student.W
-    (direction,) = first_layer.directions(train.x, train.y, drawn.student, [optimiser], factor=factor).values()
+    found = first_layer.directions(train.x, train.y, drawn.student, [optimiser], factor=factor, **PYTORCH)
+    (direction,) = found.values()
     fresh = stats.stream("heavy tails", seed, "fresh weights").standard_normal(own.shape)
     one = esd.top(-direction)
     u, v = one.U[:, 0], one.V[:, 0]

@@ -15,7 +15,7 @@ import xarray as xr
 from scipy.linalg import LinAlgError
 
 from experiments.heavy_tails import rate_sweeps, teacher_student
-from experiments.heavy_tails.teacher_student import FEATURES, PENALTY, RATES, RULES, Draw, draw
+from experiments.heavy_tails.teacher_student import FEATURES, PENALTY, PYTORCH, RATES, RULES, Draw, draw
 from shallow import stats
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.nets import SoftplusStudent
@@ -35,7 +35,7 @@ def softplus_student(drawn: Draw, rule: str, rate: float, *, steps: int = STEPS)
     """A student with the weights of a draw's tanh student and the activation softplus, after steps of a rule."""
     start = drawn.student
     student, (optimiser, factor) = SoftplusStudent(start.W, start.a, start.scale), RULES[rule]
-    trainer = SoftplusTrainer(*drawn.samples.train, student, optimiser, factor=factor)
+    trainer = SoftplusTrainer(*drawn.samples.train, student, optimiser, factor=factor, **PYTORCH)
     for _ in range(steps if rate else 0):
         trainer.step(rate)
     return trainer.student

@@ -14,7 +14,7 @@ import xarray as xr
 
 from experiments.heavy_tails import rate_sweeps, teacher_student
 from experiments.heavy_tails.first_update.cells import along, bisect, sizes
-from experiments.heavy_tails.teacher_student import FEATURES, PENALTIES, RATES, RULES, draw
+from experiments.heavy_tails.teacher_student import FEATURES, PENALTIES, PYTORCH, RATES, RULES, draw
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import single_index
 from shallow.kernels.ridge import Ridge, mean_square
@@ -86,7 +86,7 @@ def first_step_of_gd(seed: int, n: int = 2000, *, bisected: bool = True) -> xr.D
     h, drawn = size["h"], draw(seed, scaling="mean-field", **size)
     start, train = drawn.student.W, drawn.samples.train
     rules = {name: RULES[name][0] for name in ("GD code", "Adam code", "Adam text")}
-    found = first_layer.directions(train.x, train.y, drawn.student, list(rules.values()))
+    found = first_layer.directions(train.x, train.y, drawn.student, list(rules.values()), **PYTORCH)
     matrices = {"start": start} | {name: found[rule] for name, rule in rules.items()}
     norms = [[esd.top(one).s[0], np.linalg.norm(one.astype(float))] for one in matrices.values()]
     largest = along(start, matrices["GD code"])

@@ -131,7 +131,8 @@ def visited(name: str, when: str, steps: int = 5) -> tuple[np.ndarray, np.ndarra
     """
     drawn = teacher_student.draw(0, n=400, d=200, h=300)
     rule, rate = RUNS[name]
-    trainer = first_layer.Trainer(*drawn.samples.train, drawn.student, rule, normalise=when, dtype=torch.float64)
+    options = {"normalise": when, "dtype": torch.float64} | teacher_student.PYTORCH
+    trainer = first_layer.Trainer(*drawn.samples.train, drawn.student, rule, **options)
     norms = []
     for _ in range(steps):
         gradient = trainer.gradient()

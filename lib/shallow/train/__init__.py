@@ -26,6 +26,6 @@ Other networks:
 All of them leave the initial network as it is, draw from the `numpy.random.Generator` they are given, record at the
 steps of ``records`` (:func:`shallow.train.run.schedule`), and raise :class:`shallow.train.run.Diverged`; those that
 train many networks at once, ensembles and committees, say of each whether it diverged instead.  The other modules are
-compiled cores: prefix_sums of univariate, second_moments of flow, fused of minibatch, fresh_samples of online,
-backpropagation of ensemble, and functions and vector_math of several.
+compiled cores: prefix_sums of univariate, second_moments and tiles of flow, fused of minibatch, passes of first_layer,
+fresh_samples of online, backpropagation of ensemble, and functions and vector_math of several.
 """

@@ -1,13 +1,14 @@
-r"""Full-batch gradient descent and Adam on the first layer of a student, its output weights frozen; torch, any device.
+r"""Full-batch gradient descent and Adam on the first layer of a student, its output weights frozen.
 
 Use it for single-index teachers in thousands of dimensions.  With $r = f(X) - y$ and the loss $R = \frac{c}{n} |r|^2$
 of the student $f(x) = h^{-1/2} a^\top \tanh(s W x)$,
 
 .. math:: \nabla_W R = \frac{2 c s}{n \sqrt h} \bigl[(a r^\top) \odot \operatorname{sech}^2(s W X^\top)\bigr] X ,
 
-two products of h x n and n x d matrices, which take nine tenths of the time of a step.  Both optimisers move the
-weights by $W \leftarrow W - \eta D$ with a direction D that does not depend on $\eta$, so that one gradient gives the
-first step for all learning rates and both optimisers (:func:`directions`, :func:`students`).
+two products of h x n and n x d matrices, which take nine tenths of the time of a step.  Without a device they are
+NumPy's, and what lies between and behind them is compiled (:mod:`shallow.train.passes`); with one all is PyTorch's.
+Both optimisers move the weights by $W \leftarrow W - \eta D$ with a direction D that does not depend on $\eta$, so that
+one gradient gives the first step for all learning rates and both optimisers (:func:`directions`, :func:`students`).
 Source: Kothapalli et al., "From Spikes to Heavy Tails", Section 3.1.  The document has $c = 1/2$ and Adam without bias
 correction (eq. 4 and 5), its public code $c = 1$ and Adam with bias correction.
 """
@@ -23,6 +24,7 @@ import numpy as np
 from shallow import checks
 from shallow.extras import torch
 from shallow.nets import SoftplusStudent, Student
+from shallow.train import passes
 from shallow.train.run import Diverged, Run, schedule
 
 
@@ -34,7 +36,9 @@ class GD:
         """The state before the first step: none."""
         return ()
 
-    def direction(self, gradient: torch.Tensor, state: tuple[torch.Tensor, ...], t: int) -> torch.Tensor:
+    def direction(
+        self, gradient: torch.Tensor, state: tuple[torch.Tensor, ...], t: int, *, compiled: bool = False
+    ) -> torch.Tensor:
         """D at step t = 1, 2, ...; may overwrite the gradient, and updates the state."""
         return gradient
 
@@ -62,12 +66,19 @@ class Adam:
         """The two moments, zero, in the shape of W."""
         return torch.zeros_like(W), torch.zeros_like(W)
 
-    def direction(self, gradient: torch.Tensor, state: tuple[torch.Tensor, ...], t: int) -> torch.Tensor:
-        """D at step t = 1, 2, ...; overwrites the gradient and updates the moments."""
+    def direction(
+        self, gradient: torch.Tensor, state: tuple[torch.Tensor, ...], t: int, *, compiled: bool = False
+    ) -> torch.Tensor:
+        """D at step t = 1, 2, ...; overwrites the gradient and updates the moments, in one compiled pass or several."""
         first, second = state
+        of_first, root = (1 - self.beta1**t, (1 - self.beta2**t) ** 0.5) if self.corrected else (1.0, 1.0)
+        if compiled:
+            numbers = (1 - self.beta1, 1 - self.beta2, root / of_first, root * self.eps)
+            arrays = [tensor.numpy() for tensor in (gradient, first, second)]
+            passes.adam(*arrays, *map(arrays[0].dtype.type, numbers))
+            return gradient
         first.lerp_(gradient, 1 - self.beta1)
         second.mul_(self.beta2).addcmul_(gradient, gradient, value=1 - self.beta2)
-        of_first, root = (1 - self.beta1**t, (1 - self.beta2**t) ** 0.5) if self.corrected else (1.0, 1.0)
         below = torch.sqrt(second, out=gradient).add_(root * self.eps)
         return torch.div(first, below, out=gradient).mul_(root / of_first)
 
@@ -79,10 +90,12 @@ class Trainer:
     """A student in training, for loops that look at it between steps; :func:`train` is the plain loop.
 
     Attributes:
-        W: the weights, a tensor of shape (h, d); may be changed between steps.
+        W: the weights, a tensor of shape (h, d), on the CPU without a device; may be changed between steps.
         taken: number of steps taken.
         loss: R before the latest gradient, a tensor with no dimension; None before the first one.
     """
+
+    _softplus = False
 
     def __init__(
         self,
@@ -93,7 +106,7 @@ class Trainer:
         *,
         factor: float = 1.0,
         normalise: str | None = None,
-        device: str | torch.device = "cpu",
+        device: str | torch.device | None = None,
         dtype: torch.dtype = torch.float32,
     ):
         """Arguments as for :func:`train`."""
@@ -104,17 +117,23 @@ class Trainer:
         checks.positive(factor=factor)
         checks.one_of((None, "before", "after"), normalise=normalise)
         checks.one_of((torch.float32, torch.float64), dtype=dtype)
+        _check_device(device)
         x, y = np.asarray(x), np.asarray(y)
         if dtype == torch.float32 and student.W.dtype == np.float64:
             raise ValueError("dtype must be torch.float64 for a student in float64, got torch.float32, which rounds it")
         self._x, self._y, a, self.W = (
-            torch.tensor(array, dtype=dtype, device=device) for array in (x, y, student.a, student.W)
+            torch.tensor(array, dtype=dtype, device=device or "cpu") for array in (x, y, student.a, student.W)
         )
         self._start, self.rule, self.factor, self.normalise = student, rule, factor, normalise
+        self._compiled = device is None
         (n, d), h = x.shape, len(a)
         self._out = a / h**0.5
         self._rows = (-2 * factor * student.scale / n * self._out)[:, None]
         self._hidden, self._gradient = self.W.new_empty(h, n), self.W.new_empty(h, d)
+        if self._compiled:
+            vectors = self._out, -self._rows[:, 0], self._y, torch.empty_like(self._y)
+            self._vectors = [vector.numpy() for vector in vectors]
+            self._turned = np.ascontiguousarray(self._x.numpy().T)  # products of factors as they lie are faster by 2 %
         self.state, self.taken, self.loss = rule.start(self.W), 0, None
         if normalise == "after":
             self._normalise()
@@ -126,18 +145,29 @@ class Trainer:
         """
         if self.normalise == "before":
             self._normalise()
-        hidden = torch.mm(self.W, self._x.T, out=self._hidden).mul_(self._start.scale).tanh_()
+        if self._compiled:
+            hidden, scale = self._hidden.numpy(), self._turned.dtype.type(self._start.scale)
+            with np.errstate(all="ignore"):  # of weights that are not finite Diverged tells
+                np.dot(self.W.numpy(), self._turned, out=hidden)
+                square = passes.residuals(hidden, scale, self._softplus, *self._vectors)
+                np.dot(hidden, self._x.numpy(), out=self._gradient.numpy())
+            self.loss = self.W.new_tensor(self.factor * square)
+            return self._gradient
+        hidden = self._activate(torch.mm(self.W, self._x.T, out=self._hidden).mul_(self._start.scale))
         residual = torch.mv(hidden.T, self._out).sub_(self._y)
         self.loss = self.factor * residual.square().mean()
-        hidden.square_().sub_(1).mul_(residual)  # minus sech^2, in place: the sign is in the factor of the rows
+        self._minus_slope(hidden).mul_(residual)  # the sign is in the factor of the rows
         return torch.mm(hidden, self._x, out=self._gradient).mul_(self._rows)
 
     def update(self, gradient: torch.Tensor, rate: float) -> None:
         r"""Move W by $-\eta D$ for a gradient, which may be overwritten, of shape (h, d)."""
         if not 0 <= rate <= 1e30:  # a function call in every step would cost more
             raise ValueError(f"rate must be in [0, 1e30], got {rate}")
+        if gradient.shape != self.W.shape:
+            raise ValueError(f"gradient must have the shape {tuple(self.W.shape)} of W, got {tuple(gradient.shape)}")
         self.taken += 1
-        self.W.sub_(self.rule.direction(gradient, self.state, self.taken), alpha=rate)
+        direction = self.rule.direction(gradient, self.state, self.taken, compiled=self._compiled)
+        _move(self.W, direction, rate, self._compiled)
         if self.normalise == "after":
             self._normalise()
 
@@ -153,6 +183,14 @@ class Trainer:
             raise Diverged(self.taken)
         return Student(self.W.cpu().numpy().copy(), self._start.a, self._start.scale)
 
+    @staticmethod
+    def _activate(hidden: torch.Tensor) -> torch.Tensor:
+        return hidden.tanh_()
+
+    @staticmethod
+    def _minus_slope(hidden: torch.Tensor) -> torch.Tensor:
+        return hidden.square_().sub_(1)
+
     def _normalise(self) -> None:
         self.W.mul_(self.W.numel() ** 0.5 / torch.linalg.vector_norm(self.W))
 
@@ -166,22 +204,21 @@ class SoftplusTrainer(Trainer):
         ValueError: for a student of another activation, and as :func:`train` does.
     """
 
+    _softplus = True
+
     def __init__(self, x: np.ndarray, y: np.ndarray, student: SoftplusStudent, rule: Rule, **options):
         """Options as for :class:`Trainer`."""
         if not isinstance(student, SoftplusStudent):
             raise ValueError(f"student must be a SoftplusStudent, got a {type(student).__name__}")
         super().__init__(x, y, student, rule, **options)
 
-    def gradient(self) -> torch.Tensor:
-        """The gradient of R at W, shape (h, d), in memory that the next call uses again; 4 n d h operations."""
-        if self.normalise == "before":
-            self._normalise()
-        hidden = torch.mm(self.W, self._x.T, out=self._hidden).mul_(self._start.scale)
-        torch.logaddexp(hidden, hidden.new_zeros(()), out=hidden)
-        residual = torch.mv(hidden.T, self._out).sub_(self._y)
-        self.loss = self.factor * residual.square().mean()
-        hidden.neg_().expm1_().mul_(residual)  # softplus' = 1 - exp(-softplus); the sign is in the factor of the rows
-        return torch.mm(hidden, self._x, out=self._gradient).mul_(self._rows)
+    @staticmethod
+    def _activate(hidden: torch.Tensor) -> torch.Tensor:
+        return torch.logaddexp(hidden, hidden.new_zeros(()), out=hidden)
+
+    @staticmethod
+    def _minus_slope(hidden: torch.Tensor) -> torch.Tensor:
+        return hidden.neg_().expm1_()  # softplus' = 1 - exp(-softplus)
 
     @property
     def student(self) -> SoftplusStudent:
@@ -203,7 +240,7 @@ def train(
     normalise: str | None = None,
     records: Sequence[int] | None = None,
     measure: Callable[[Student], Any] | None = None,
-    device: str | torch.device = "cpu",
+    device: str | torch.device | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> Run:
     r"""Train the first layer on the squared loss with all n points in every step.
@@ -221,8 +258,9 @@ def train(
             the recorded weights differ by a factor.
         records: steps to record, or an interval between records; by default the first and the last.
         measure: a function of the student at a record; by default the student itself is kept.
-        device, dtype: where and in which number type to compute: float64, or float32, in which a student in float64 is
-            refused.
+        device: where PyTorch is to compute, such as "cuda"; without one NumPy and compiled loops do on the CPU, which
+            is faster there.
+        dtype: the number type: float64, or float32, in which a student in float64 is refused.
 
     Returns:
         The run; its `loss` is R before every step, shape (steps,).
@@ -231,7 +269,7 @@ def train(
         ValueError: for impossible input, naming the argument.
         Diverged: when the weights are not finite at a record.
 
-    Cost: 4 n d h operations per step and (n h + 4 d h) numbers of memory beside the data.
+    Cost: 4 n d h operations per step and (n h + n d + 4 d h) numbers of memory beside the data.
 
     Example: one large step turns the first right singular vector of W towards the teacher's direction.
 
@@ -260,6 +298,21 @@ def train(
     return Run(records, values, trainer.student, loss.cpu().numpy())
 
 
+def _move(W: torch.Tensor, direction: torch.Tensor, rate: float, compiled: bool) -> None:
+    """A step against a direction, in place."""
+    if compiled:
+        passes.move(W.numpy(), direction.numpy(), W.numpy().dtype.type(rate))
+    else:
+        W.sub_(direction, alpha=rate)
+
+
+def _check_device(device: str | torch.device | None) -> None:
+    try:
+        torch.empty(0, device=device or "cpu")
+    except (AssertionError, RuntimeError, TypeError):
+        raise ValueError(f"device must be one that PyTorch finds, or None, got {device!r}") from None
+
+
 def directions(
     x: np.ndarray, y: np.ndarray, student: Student, rules: Sequence[Rule], **options
 ) -> dict[Rule, np.ndarray]:
@@ -270,9 +323,9 @@ def directions(
     Args:
         options: factor, device and dtype of :func:`train`.
     """
-    trainer = Trainer(x, y, student, GD(), **options)
-    gradient = trainer.gradient()
-    return {rule: rule.direction(gradient.clone(), rule.start(gradient), 1).cpu().numpy() for rule in rules}
+    gradient, compiled = Trainer(x, y, student, GD(), **options).gradient(), options.get("device") is None
+    found = (rule.direction(gradient.clone(), rule.start(gradient), 1, compiled=compiled) for rule in rules)
+    return {rule: direction.cpu().numpy() for rule, direction in zip(rules, found, strict=True)}
 
 
 def students(
@@ -290,7 +343,7 @@ def students(
     checks.array(("L",), rates=rates)
     checks.within("(0, 1e30]", rates=rates)
     for rule, direction in directions(x, y, student, rules, **options).items():
-        start, direction = torch.from_numpy(student.W.astype(direction.dtype)), torch.from_numpy(direction)
         for rate in rates:
-            moved = torch.sub(start, direction, alpha=rate)
-            yield rule, rate, Student(moved.numpy(), student.a, student.scale)
+            W = student.W.astype(direction.dtype)
+            _move(torch.from_numpy(W), torch.from_numpy(direction), rate, options.get("device") is None)
+            yield rule, rate, Student(W, student.a, student.scale)

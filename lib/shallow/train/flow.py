@@ -123,80 +123,67 @@ class _Descent:
 
     def __init__(self, x: np.ndarray, y: np.ndarray, Z: np.ndarray, step: float):
         self.x, self.y, self.Z, self.step = x, y, Z, step
-        self.t = self.plain = 0
-        self.changes: dict[int, int] = {}
-        self.keys = stream("signatures of patterns").integers(2**64, size=len(x), dtype=np.uint64)
+        keys = stream("signatures of patterns").integers(2**64, size=len(x), dtype=np.uint64)
+        self.packed = second_moments.packed(x, y, keys)
         self.groups, self.formed, self.patience = None, 0, PATIENCE
-        self.loss, self.patterns = self._look()
-
-    def _look(self) -> tuple[float, np.ndarray]:
-        loss, _, patterns = second_moments.gradients(self.x, self.y, self.Z, self.keys)
-        if not np.isfinite(loss):
-            raise Diverged(self.t)
-        return loss, patterns
+        self.t, self.plain, self.patterns = 0, 0, np.zeros(len(Z), dtype=np.uint64)
+        self.changes: dict[int, int] = {}
+        self._walk(0)
+        self.changes.clear()
 
     def proceed(self, until: int) -> None:
         """Go on to step `until`: one neuron at a time until patterns are calm, then by groups until one changes."""
         while self.t < until:
-            taken = self.groups.descend(until - self.t) if self.groups else 0
-            if taken:
-                self.Z = self.groups.states()
-                self.t += taken
-            else:
-                self.groups = None
-                self._walk(until - self.t)
-            before = self.patterns
-            self.loss, self.patterns = self._look()
-            changed = np.count_nonzero(self.patterns != before)
-            if changed:
-                self.changes[self.t] = changed
-                if self.groups:  # did they last?
+            if self.groups:
+                taken = self.groups.descend(until - self.t)
+                if taken:
+                    self.Z = self.groups.states()
+                    self.t += taken
+                    if self.t == until and not self._walk(0):
+                        return
                     lasted = self.t - self.formed
                     self.patience = PATIENCE if lasted > self.patience else min(2 * self.patience, LONGEST_PATIENCE)
-                    self.groups = None
-            elif self.groups is None and self.t < until:
-                self.groups, self.formed = _Groups.of(self.x, self.y, self.Z, self.patterns, self.step), self.t
+                self.groups = None
+            self._walk(until - self.t)
+            if self.t < until:
+                self.groups = _Groups.of(self.x, self.y, self.packed[0], self.Z, self.patterns, self.step)
+                self.formed = self.t
 
-    def _walk(self, most: int) -> None:
-        changed = np.zeros(most, dtype=np.int64)
-        taken = second_moments.walk(
-            self.x, self.y, self.Z, self.patterns, self.keys, self.step, most, self.patience, changed
+    def _walk(self, most: int) -> int:
+        """Up to so many steps one by one, the loss and the patterns there; returns how many had changed before."""
+        changed = np.zeros(most + 1, dtype=np.int64)
+        taken, self.loss = second_moments.walk(
+            *self.packed, len(self.x), self.Z, self.patterns, self.step, most, self.patience, changed
         )
-        self.changes |= {self.t + i: changed[i] for i in np.flatnonzero(changed)}
+        some = np.flatnonzero(changed[: taken + 1])
+        self.changes |= dict(zip((self.t + some).tolist(), changed[some].tolist(), strict=True))
         self.t, self.plain = self.t + taken, self.plain + taken
+        if not np.isfinite(self.loss):
+            raise Diverged(self.t)
+        return changed[0]
 
 
 class _Groups:
     """Neurons gathered by pattern, and the accumulated step matrix of every group."""
 
     @classmethod
-    def of(cls, x: np.ndarray, y: np.ndarray, Z: np.ndarray, patterns: np.ndarray, step: float) -> _Groups | None:
+    def of(cls, x: np.ndarray, y: np.ndarray, X: np.ndarray, Z: np.ndarray, patterns: np.ndarray, step: float):
         """The groups at the states Z; None where there are so many that a step would cost more than without them."""
-        _, first, labels = np.unique(patterns, return_index=True, return_inverse=True)
-        (n, d), m = x.shape, len(Z)
-        return cls(x, y, Z, first, labels, step) if len(first) ** 2 * d <= n * m else None
+        gathered = second_moments.gathered(patterns)
+        (n, d), m, K = x.shape, len(Z), len(gathered[1]) - 1
+        return cls(x, y, X, Z, *gathered, step) if K**2 * d <= n * m else None
 
-    def __init__(self, x: np.ndarray, y: np.ndarray, Z: np.ndarray, first: np.ndarray, labels: np.ndarray, step: float):
-        n, d = x.shape
-        K, m = len(first), len(Z)
-        active = x @ Z[first, :d].T > 0
-        features = np.where(active[:, :, None], x[:, None], 0.0).reshape(n, K * d)
-        self.order = np.argsort(labels, kind="stable")
-        Z = Z[self.order]
-        starts = np.searchsorted(labels[self.order], np.arange(K + 1))
-        self.given = (
-            x,
-            np.linalg.norm(x, axis=1),
-            np.ascontiguousarray(active.T),
-            (features.T @ features / n).reshape(K, d, K, d),
-            (y @ features / n).reshape(K, d),
-            np.stack([part.T @ part for part in np.split(Z, starts[1:-1])]),
-            Z,
-            starts,
-        )
-        self.P = np.tile(np.eye(d + 1), (K, 1, 1))
-        margins = np.zeros((m, d)), np.zeros(m), np.zeros(K), np.full(K, -1.0)  # nothing is allowed unseen
-        self.moving = self.P, *margins, step
+    def __init__(self, x, y, X, Z, order, starts, columns, begins, step):
+        (n, d), K = x.shape, len(starts) - 1
+        features, sides = second_moments.features(x, x @ Z[order[starts[:-1]], :d].T > 0)
+        S, h = features.T @ features / n, y @ features / n
+        ordered = Z[order]
+        M = np.stack([ordered[i:j].T @ ordered[i:j] for i, j in zip(starts, starts[1:])])
+        self.columns, self.shape = columns, Z.shape
+        self.given = X, sides, np.ascontiguousarray(S.T), h, M, np.ascontiguousarray(Z[columns].T), begins
+        self.P = np.zeros((K, d + 1, d + 1)) + np.eye(d + 1)
+        allowed = np.full(K, -1.0)  # nothing unseen
+        self.moving = self.P, np.zeros((d, len(columns))), np.zeros(len(columns)), np.zeros(K), allowed, step
 
     def descend(self, steps: int) -> int:
         """Take up to `steps` steps; returns their number, which is smaller when a pattern has changed."""
@@ -204,7 +191,7 @@ class _Groups:
 
     def states(self) -> np.ndarray:
         """States of all neurons, in their own order, shape (m, d + 1)."""
-        *_, Z, starts = self.given
-        moved = np.empty_like(Z)
-        moved[self.order] = second_moments.states(Z, self.P, starts)
+        *_, Z, begins = self.given
+        moved = np.empty(self.shape)
+        moved[self.columns] = second_moments.states(Z, self.P, begins).T
         return moved

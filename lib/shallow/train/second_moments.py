@@ -4,13 +4,31 @@ A state is $z = (w, a)$, stored as a row of Z, shape (m, d + 1).  Neurons active
 vector $D$ and one step matrix $T = I + \eta \begin{pmatrix} 0 & D \\ D^\top & 0 \end{pmatrix}$.  A group p therefore
 needs the product $P_p$ of its step matrices alone: its neurons are $P_p z_j(0)$, its second moment is $P_p M_p
 P_p^\top$ with $M_p = \sum_j z_j(0) z_j(0)^\top$, and its output on an active point is $\langle B_p, x \rangle$ with
-$B_p = \sum_j a_j w_j$, a part of that moment.  All sums run in a fixed order.
+$B_p = \sum_j a_j w_j$, a part of that moment.
+
+All sums run in a fixed order, the same on every processor.  Steps neuron by neuron take `POINTS` points and `NEURONS`
+neurons at a time (:mod:`shallow.train.tiles`).  Neurons and points that fill up the last tiles are zero and change no
+sum.
 """
 
 from __future__ import annotations
 
 import numba
 import numpy as np
+
+from shallow.train.tiles import (
+    NEURONS,
+    POINTS,
+    add_where_active,
+    aligned,
+    infinities,
+    load,
+    nearest,
+    plus_outputs,
+    plus_products,
+    store,
+    zeros,
+)
 
 #: What rounding may take from a margin, absolute and relative.
 ABSOLUTE, RELATIVE = 1e-13, 1e-9
@@ -19,102 +37,183 @@ compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
 @compiled
-def _sum(values):
-    """In four interleaved parts, which do not wait for each other."""
-    first = second = third = fourth = 0.0
-    whole = len(values) // 4 * 4
-    for j in range(0, whole, 4):
-        first += values[j]
-        second += values[j + 1]
-        third += values[j + 2]
-        fourth += values[j + 3]
-    for j in range(whole, len(values)):
-        first += values[j]
-    return (first + second) + (third + fourth)
-
-
-@compiled
-def gradients(x, y, Z, keys):
-    r"""Loss $\frac{1}{2n} \sum_k r_k^2$, the vectors $D_n(w_j, \theta)$ (m, d), and a signature of every pattern (m,).
-
-    The signature is the sum (modulo $2^{64}$) of the random `keys` of the active points.  Cost: O(n m d).
-    """
+def packed(x, y, keys):
+    """The data as :func:`walk` takes them: groups of `POINTS` points, in each of them one input after the other."""
     n, d = x.shape
-    W, a = np.ascontiguousarray(Z[:, :d].T), np.ascontiguousarray(Z[:, d])
-    m = a.size
-    D, signature = np.zeros((d, m)), np.zeros(m, np.uint64)
-    pre, out = np.empty(m), np.empty(m)
-    total = 0.0
+    points = (n + POINTS - 1) // POINTS * POINTS
+    X, Y, signs = aligned(points * d), aligned(points), aligned(points).view(np.uint64)
     for k in range(n):
-        pre[:] = 0.0
+        Y[k], signs[k] = y[k], keys[k]
         for i in range(d):
-            weights, coordinate = W[i], x[k, i]
-            for j in range(m):
-                pre[j] += weights[j] * coordinate
-        for j in range(m):
-            out[j] = a[j] * max(pre[j], 0.0)
-        residual = y[k] - _sum(out)
-        total += residual * residual
-        for i in range(d):
-            pulls, pull = D[i], residual * x[k, i]
-            for j in range(m):
-                pulls[j] += pull if pre[j] > 0.0 else 0.0
-        key = keys[k]
-        for j in range(m):
-            signature[j] += key if pre[j] > 0.0 else np.uint64(0)
-    return total / (2 * n), D.T / n, signature
+            X[(k // POINTS * d + i) * POINTS + k % POINTS] = x[k, i]
+    return X, Y, signs
 
 
 @compiled
-def walk(x, y, Z, patterns, keys, step, steps, patience, changed):
-    r"""Take up to `steps` steps in place, one neuron at a time, until no pattern has changed in `patience` of them.
+def _columns(Z):
+    """Input weights, one input after the other, output weights, and where in their rows the neurons are.
 
-    Args:
-        patterns: signatures of the patterns before the walk, shape (m,); changed.
-        changed: filled with the number of neurons whose pattern after t steps is not that of the step before, (steps,).
-
-    Returns the number of steps taken.  Cost: O(n m d) per step.
+    Outputs are summed in four interleaved parts.  The last neurons, up to three, all belong to the first part.
     """
     m, d = Z.shape[0], Z.shape[1] - 1
-    calm = 0
-    for t in range(steps):
-        loss, D, signature = gradients(x, y, Z, keys)
-        changed[t] = 0
-        for j in range(m):
-            changed[t] += signature[j] != patterns[j]
-            patterns[j] = signature[j]
-        calm = 0 if changed[t] else calm + 1
-        if calm > patience or not np.isfinite(loss):
-            return t
-        for j in range(m):
-            a, product = Z[j, d], 0.0
-            for i in range(d):
-                product += Z[j, i] * D[j, i]
-                Z[j, i] += step * a * D[j, i]
-            Z[j, d] += step * product
-    return steps
+    places, width = np.arange(m), (m + 3 * (m % 4) + NEURONS - 1) // NEURONS * NEURONS
+    for j in range(m // 4 * 4, m):
+        places[j] += 3 * (j % 4)
+    W, a = aligned(d * width), aligned(width)
+    for j in range(m):
+        a[places[j]] = Z[j, d]
+        for i in range(d):
+            W[i * width + places[j]] = Z[j, i]
+    return W, a, places
 
 
 @compiled
-def states(Z, P, starts):
-    """P_p z_j for the neurons starts[p] <= j < starts[p + 1] of every group; shape of Z."""
+def _pull(X, Y, keys, W, a, pre, sums, pulls, D, signatures):
+    r"""$\sum_k r_k^2$; $\sum_k 1_{jk} r_k x_k$ and the signatures of patterns are written to D and `signatures`."""
+    width, d = len(a), len(W) // len(a)
+    D[:] = 0.0
+    signatures[:] = 0
+    total, residuals = 0.0, np.empty(POINTS)
+    for k in range(0, len(Y), POINTS):
+        outputs = zeros()
+        for j in range(0, width, NEURONS):
+            tile = zeros()
+            for i in range(d):
+                tile = plus_products(tile, W, i * width + j, X, k * d + i * POINTS)
+            store(pre, j * POINTS, tile)
+            outputs = plus_outputs(outputs, tile, a, j)
+        store(sums, 0, outputs)
+        for p in range(POINTS):
+            residual = Y[k + p] - ((sums[4 * p] + sums[4 * p + 1]) + (sums[4 * p + 2] + sums[4 * p + 3]))
+            total += residual * residual
+            residuals[p] = residual
+        for i in range(d):
+            for p in range(POINTS):
+                pulls[i * POINTS + p] = residuals[p] * X[k * d + i * POINTS + p]
+        for j in range(0, width, NEURONS):
+            tile = load(pre, j * POINTS)
+            add_where_active(signatures, j, tile, keys, k)
+            for i in range(d):
+                add_where_active(D, i * width + j, tile, pulls, i * POINTS)
+    return total
+
+
+@compiled
+def walk(X, Y, keys, n, Z, patterns, step, steps, patience, changed):
+    r"""Take up to `steps` steps in place, one neuron at a time, until no pattern has changed in `patience` of them.
+
+    The signature of a pattern is the sum (modulo $2^{64}$) of the random keys of the active points.
+
+    Args:
+        X, Y, keys: n inputs, labels and keys, :func:`packed`.
+        patterns: signatures of the patterns, those last seen and then those at the end, shape (m,).
+        changed: filled with the number of neurons whose pattern after t steps is not that of the step before, from
+            t = 0 to the last step, (steps + 1,).
+
+    Returns the number of steps taken and the loss $\frac{1}{2n} \sum_k r_k^2$ after them.  Cost: O(n m d) per step.
+    """
+    m, d = Z.shape[0], Z.shape[1] - 1
+    W, a, places = _columns(Z)
+    width = len(a)
+    D, signatures, pre = aligned(d * width), aligned(width).view(np.uint64), aligned(width * POINTS)
+    sums, pulls, products = aligned(NEURONS * POINTS), aligned(d * POINTS), aligned(width)
+    before = np.zeros(width, np.uint64)
+    for j in range(m):
+        before[places[j]] = patterns[j]
+    calm = taken = 0
+    while True:
+        loss = _pull(X, Y, keys, W, a, pre, sums, pulls, D, signatures) / (2 * n)
+        different = 0
+        for j in range(width):
+            different += signatures[j] != before[j]
+            before[j] = signatures[j]
+        changed[taken] = different
+        calm = 0 if different and taken else calm + 1
+        if taken == steps or calm > patience or not np.isfinite(loss):
+            break
+        products[:] = 0.0
+        for i in range(d):
+            weights, pull = W[i * width : (i + 1) * width], D[i * width : (i + 1) * width]
+            for j in range(width):
+                mean = pull[j] / n
+                products[j] += weights[j] * mean
+                weights[j] += step * a[j] * mean
+        for j in range(width):
+            a[j] += step * products[j]
+        taken += 1
+    for j in range(m):
+        patterns[j] = before[places[j]]
+        Z[j, d] = a[places[j]]
+        for i in range(d):
+            Z[j, i] = W[i * width + places[j]]
+    return taken, loss
+
+
+@compiled
+def gathered(patterns):
+    """Neurons by pattern: their order (m,), where groups begin in it (K + 1,), and both again in whole vectors.
+
+    In the latter, copies of a group's first neuron fill up its last vector.
+    """
+    order, starts, K = np.argsort(patterns, kind="mergesort"), np.zeros(len(patterns) + 1, np.int64), 0
+    for j in range(len(order)):
+        if j == 0 or patterns[order[j]] != patterns[order[j - 1]]:
+            starts[K] = j
+            K += 1
+    starts[K] = len(order)
+    begins = np.zeros(K + 1, np.int64)
+    for p in range(K):
+        begins[p + 1] = begins[p] + (starts[p + 1] - starts[p] + NEURONS - 1) // NEURONS * NEURONS
+    columns = np.empty(begins[K], np.int64)
+    for p in range(K):
+        columns[begins[p] : begins[p + 1]] = order[starts[p]]
+        columns[begins[p] : begins[p] + starts[p + 1] - starts[p]] = order[starts[p] : starts[p + 1]]
+    return order, starts[: K + 1], columns, begins
+
+
+@compiled
+def features(x, active):
+    """Inputs x_k in the columns of the patterns (n, K) that have them, else 0, shape (n, K d); and their sides.
+
+    The side of x_k is 1 / |x_k|, negative for a pattern without it; shape (K, n), filled up to whole tiles.
+    """
+    (n, d), K = x.shape, active.shape[1]
+    found, sides = np.zeros((n, K * d)), np.full((K, (n + POINTS - 1) // POINTS * POINTS), -np.inf)
+    for k in range(n):
+        square = 0.0
+        for i in range(d):
+            square += x[k, i] * x[k, i]
+        near = 1.0 / np.sqrt(square)
+        for p in range(K):
+            sides[p, k] = near if active[k, p] else -near
+            if active[k, p]:
+                for i in range(d):
+                    found[k, p * d + i] = x[k, i]
+    return found, sides
+
+
+@compiled
+def states(Z, P, begins):
+    """P_p z_j for every group, a column each; shape of Z."""
     moved = np.empty_like(Z)
     for p in range(len(P)):
-        for j in range(starts[p], starts[p + 1]):
-            _apply(P[p], Z[j], moved[j])
+        _move(P[p], Z, moved, begins[p], begins[p + 1])
     return moved
 
 
 @compiled
-def _apply(P, z, out):
-    for r in range(len(z)):
-        out[r] = 0.0
-        for c in range(len(z)):
-            out[r] += P[r, c] * z[c]
+def _move(P, Z, moved, start, stop):
+    for r in range(len(Z)):
+        row = moved[r, start:stop]
+        row[:] = 0.0
+        for c in range(len(Z)):
+            entry, column = P[r, c], Z[c, start:stop]
+            for j in range(len(row)):
+                row[j] += entry * column[j]
 
 
 @compiled
-def descend(x, norms, active, S, h, M, Z, starts, P, directions, margins, used, allowed, step, steps):
+def descend(X, sides, S, h, M, Z, begins, P, directions, margins, used, allowed, step, steps):
     r"""Take up to `steps` steps of K groups in place; returns the number taken, fewer once a pattern has changed.
 
     Before a step every group's pattern is certain: since the last look at its neurons its states have moved by at
@@ -122,23 +221,24 @@ def descend(x, norms, active, S, h, M, Z, starts, P, directions, margins, used, 
     off the hyperplanes of the data.
 
     Args:
-        x, norms: inputs (n, d) and their norms (n,).
-        active: patterns of the groups, shape (K, n).
-        S, h: $\frac1n \sum_k 1_p 1_q x_k x_k^\top$, shape (K, d, K, d), and $\frac1n \sum_k 1_p y_k x_k$, (K, d).
-        M, Z, starts: second moments (K, d + 1, d + 1), states at the start, and where each group's neurons begin.
+        X, sides: inputs, see :func:`packed`, and their sides, see :func:`features`.
+        S, h: $\frac1n \sum_k 1_q 1_p x_k x_k^\top$, shape (K d, K d), and $\frac1n \sum_k 1_p y_k x_k$, (K d,).
+        M, Z, begins: second moments (K, d + 1, d + 1), states at the start (d + 1, m), and where groups begin.
         P: accumulated step matrices, shape (K, d + 1, d + 1); changed.
-        directions, margins: unit vectors (m, d) at which each neuron was last held against the data, and its
+        directions, margins: unit vectors (d, m) at which each neuron was last held against the data, and its
             distance from the nearest hyperplane there; changed.
         used, allowed: see above, shape (K,); changed.
 
     Cost: $O(K^2 d^2)$ per step, and $O(m d^2)$ for a look at all neurons.
     """
-    K, d = h.shape
-    B, row = np.empty((K, d)), np.empty(d + 1)
+    K, d = len(P), len(directions)
+    B, D, row, moved = np.empty(K * d), np.empty(K * d), np.empty(d + 1), np.empty_like(Z)
+    norms, left = np.empty_like(margins), np.empty_like(margins)
     for t in range(steps):
         for p in range(K):
             if not used[p] <= allowed[p]:  # NaN goes in
-                allowed[p] = _allowance(x, norms, active[p], Z, P[p], starts[p], starts[p + 1], directions, margins)
+                start, stop = begins[p], begins[p + 1]
+                allowed[p] = _allowance(X, sides[p], P[p], Z, moved, start, stop, directions, margins, norms, left)
                 used[p] = 0.0
                 if not allowed[p] >= 0.0:
                     return t
@@ -148,57 +248,79 @@ def descend(x, norms, active, S, h, M, Z, starts, P, directions, margins, used, 
                 for r in range(d + 1):
                     row[c] += P[p, d, r] * M[p, r, c]
             for i in range(d):
-                B[p, i] = 0.0
+                B[p * d + i] = 0.0
                 for c in range(d + 1):
-                    B[p, i] += P[p, i, c] * row[c]
+                    B[p * d + i] += P[p, i, c] * row[c]
+        D[:] = h
+        for q in range(K * d):
+            for p in range(K * d):
+                D[p] -= S[q, p] * B[q]
         for p in range(K):
             square = 0.0
             row[:] = P[p, d]
             for i in range(d):
-                D = h[p, i]
-                for q in range(K):
-                    for k in range(d):
-                        D -= S[p, i, q, k] * B[q, k]
-                square += D * D
-                D *= step
+                pull = D[p * d + i]
+                square += pull * pull
+                pull *= step
                 for c in range(d + 1):
-                    P[p, d, c] += D * P[p, i, c]
-                    P[p, i, c] += D * row[c]
+                    P[p, d, c] += pull * P[p, i, c]
+                    P[p, i, c] += pull * row[c]
             used[p] += step * np.sqrt(square)
     return steps
 
 
 @compiled
-def _allowance(x, norms, active, Z, P, start, stop, directions, margins):
+def _allowance(X, sides, P, Z, moved, start, stop, directions, margins, norms, left):
     r"""How much the group may still use: $\min_j \ln(1 + \text{distance}_j / \|z_j\|)$, or -1 if a pattern changed.
 
     With $v$ the unit vector at which a neuron was held against the data and $\mu$ its margin there, the distance of
     $w$ from all hyperplanes is at least $\|w\| (\mu - \|w/\|w\| - v\|)$.  Once half of $\mu$ is gone the neuron is
     held against the data again, $O(n d)$.
     """
-    n, d = x.shape
-    z, least = np.empty(d + 1), np.inf
+    d = len(directions)
+    _move(P, Z, moved, start, stop)
+    norms[start:stop] = 0.0
+    left[start:stop] = 0.0
+    for i in range(d):
+        for j in range(start, stop):
+            norms[j] += moved[i, j] * moved[i, j]
     for j in range(start, stop):
-        _apply(P, Z[j], z)
-        square = 0.0
-        for i in range(d):
-            square += z[i] * z[i]
-        norm, whole = np.sqrt(square), np.sqrt(square + z[d] * z[d])
-        chord = 0.0
-        for i in range(d):
-            chord += (z[i] / norm - directions[j, i]) ** 2
-        margin = margins[j] - np.sqrt(chord)
-        if not margin > 0.5 * margins[j]:
-            margin = np.inf
-            for k in range(n):
-                pre = 0.0
-                for i in range(d):
-                    pre += z[i] * x[k, i]
-                if (pre > 0.0) != active[k]:
+        norms[j] = np.sqrt(norms[j])
+    for i in range(d):
+        for j in range(start, stop):
+            left[j] += (moved[i, j] / norms[j] - directions[i, j]) ** 2
+    for j in range(start, stop):
+        left[j] = margins[j] - np.sqrt(left[j])
+    least = np.inf
+    for j in range(start, stop):
+        if not left[j] > 0.5 * margins[j]:
+            first = j // NEURONS * NEURONS
+            _hold(X, sides, moved, first, norms, margins)
+            for l in range(first, first + NEURONS):
+                if margins[l] < 0.0:
                     return -1.0
-                if norms[k] > 0.0:
-                    margin = min(margin, abs(pre) / (norms[k] * norm))
-            margins[j], directions[j] = margin, z[:d] / norm
-        room = max(margin * (1.0 - RELATIVE) - ABSOLUTE, 0.0)
-        least = min(least, np.log1p(norm / whole * room) if norm > 0.0 else 0.0)
-    return least
+                left[l] = margins[l]
+                for i in range(d):
+                    directions[i, l] = moved[i, l] / norms[l]
+    for j in range(start, stop):
+        free = max(left[j] * (1.0 - RELATIVE) - ABSOLUTE, 0.0)
+        whole = np.sqrt(norms[j] * norms[j] + moved[d, j] * moved[d, j])
+        least = min(least, norms[j] / whole * free if norms[j] > 0.0 else 0.0)
+    return np.log1p(least)
+
+
+@compiled
+def _hold(X, sides, Z, j, norms, margins):
+    """Distances of the next neurons' w / |w| from the nearest hyperplanes, negative where a pattern is another one."""
+    d, width = len(Z) - 1, Z.shape[1]
+    least = infinities()
+    for k in range(0, len(sides), POINTS):
+        tile = zeros()
+        for i in range(d):
+            tile = plus_products(tile, Z, i * width + j, X, k * d + i * POINTS)
+        least = nearest(least, tile, sides, k)
+    found = np.empty((POINTS, NEURONS))
+    store(found, 0, least)
+    for l in range(NEURONS):
+        distance = min(found[0, l], found[1, l], found[2, l], found[3, l])
+        margins[j + l] = distance / norms[j + l] if distance >= 0.0 else -1.0
