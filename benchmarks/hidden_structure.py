@@ -1,105 +1,136 @@
-"""Ten small multilayer perceptrons: this book's ensembles, PyTorch one network at a time, and PyTorch in batches.
+"""Many small multilayer perceptrons side by side: this book's ensembles, and what a reader would otherwise use.
 
-Each method takes a problem (x, y, networks, optimiser), a batch size and a number of threads, and returns `run(steps)`,
-which trains all networks from the start in single precision and returns their parameters, shape (R, P).
+Every method takes a problem and a number of threads, and returns `run(epochs)`, which trains all networks from the
+start in single precision on the batches `Problem.orders(epochs)`, and returns their parameters, shape (R, P).
+`threadpoolctl.threadpool_info()` names the kernels of the matrix products: OPENBLAS_CORETYPE may force slower ones.
 """
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import islice
+from typing import NamedTuple
 
+import numba
 import numpy as np
 import torch
 
 from benchmarks import timing
 from shallow import mlp
+from shallow.extras import threadpool_limits
 from shallow.stats import stream
 from shallow.train import ensemble
 
-NETWORKS, BATCH = 10, 32
-RATES = {"adam": 1e-3, "adadelta": 1.0}
-#: The shapes of the two parts of the chapter, with their optimiser and number of points.
-ORTHANTS, POLYNOMIAL = ("adam", 20_320), ("adadelta", 8000)
-CASES = {
-    (7, 128, 1): ORTHANTS,
-    (7, 64, 64, 64, 1): ORTHANTS,
-    (7, 128, 128, 128, 128, 128, 1): ORTHANTS,
-    (100, 128, 1): POLYNOMIAL,
-    (100, 512, 1): POLYNOMIAL,
-    (100, 1024, 1): POLYNOMIAL,
-}
+BATCH = 32
+RATES = {"Adam": 1e-3, "AdaDelta": 1.0}
+#: Networks, widths, optimiser, points and epochs of a timing: the shapes of the chapter, and fewer networks.
+PROBLEMS = [
+    (10, (7, 128, 1), "Adam", 20_320, 2),
+    (10, (7, 64, 64, 64, 1), "Adam", 20_320, 1),
+    (10, (7, 128, 128, 128, 128, 128, 1), "Adam", 2048, 1),
+    (10, (100, 128, 1), "AdaDelta", 8000, 2),
+    (10, (100, 512, 1), "AdaDelta", 4000, 1),
+    (10, (100, 1024, 1), "AdaDelta", 2016, 1),
+    (4, (7, 64, 64, 64, 1), "Adam", 20_320, 2),
+    (4, (100, 512, 1), "AdaDelta", 8000, 1),
+]
+#: PyTorch's loop takes so many points as all its data: its steps are slow, and equal.
+FEW = 320
 
 
-def problem(widths, points=None):
-    """Inputs, labels, initial networks and optimiser; the loss is the cross-entropy for Adam, else absolute."""
-    optimiser, full = CASES[widths]
+class Problem(NamedTuple):
+    """Initial networks, their data and optimiser; the loss is the cross-entropy for Adam, else absolute."""
+
+    networks: mlp.Stack
+    x: np.ndarray
+    y: np.ndarray
+    optimiser: str
+
+    def parameters(self) -> list[np.ndarray]:
+        """Weights of all layers, then biases, with a leading axis for the networks."""
+        return [*self.networks.weights, *self.networks.biases]
+
+    def streams(self) -> list[np.random.Generator]:
+        return [stream("benchmark", "order", r) for r in range(len(self.networks))]
+
+    def orders(self, epochs: int) -> np.ndarray:
+        """The points of every step and network, shape (steps, R, B)."""
+        of_each = [np.concatenate([rng.permutation(len(self.y)) for _ in range(epochs)]) for rng in self.streams()]
+        return np.stack(of_each, axis=1).reshape(-1, BATCH, len(of_each)).swapaxes(1, 2)
+
+
+def problem(networks: int, widths: tuple[int, ...], optimiser: str, points: int) -> Problem:
     rng = stream("benchmark", "hidden structure")
-    x = rng.standard_normal((points or full, widths[0])).astype(np.float32)
+    x = rng.standard_normal((points, widths[0])).astype(np.float32)
     y = (x[:, 0] * x[:, 1] > 0).astype(np.float32)
-    return x, y, mlp.default([stream("benchmark", r) for r in range(NETWORKS)], widths), optimiser
+    return Problem(mlp.default([stream("benchmark", r) for r in range(networks)], widths), x, y, optimiser)
 
 
-def loss_of(optimiser):
-    return torch.nn.BCEWithLogitsLoss() if optimiser == "adam" else torch.nn.L1Loss()
+def flat(parameters: list) -> np.ndarray:
+    """Weights and biases of all networks in the order of a stack, shape (R, P)."""
+    half = len(parameters) // 2
+    layers = [part for layer in zip(parameters[:half], parameters[half:], strict=True) for part in layer]
+    return np.concatenate([np.asarray(part).reshape(len(part), -1) for part in layers], axis=1)
 
 
-def sequential(weights, biases):
-    """A network in PyTorch with ReLU between its layers."""
-    layers = [torch.nn.Linear(*W.shape[::-1]) for W in weights]
-    for layer, W, b in zip(layers, weights, biases):
-        layer.weight.data, layer.bias.data = torch.tensor(W), torch.tensor(b)
-    return torch.nn.Sequential(*[part for layer in layers for part in (layer, torch.nn.ReLU())][:-1])
+def pytorch_loop(given: Problem, threads: int) -> Callable:
+    """One network after the other, as in a tutorial: nn.Sequential, autograd, torch.optim."""
+    x, y, adam = torch.tensor(given.x), torch.tensor(given.y), given.optimiser == "Adam"
+    loss = torch.nn.BCEWithLogitsLoss() if adam else torch.nn.L1Loss()
 
-
-def one_by_one(problem, batches):
-    """nn.Sequential, autograd, torch.optim; `batches(x, y)` yields the batches of one epoch."""
-    x, y, networks, optimiser = problem
-    x, y, loss = torch.tensor(x), torch.tensor(y), loss_of(optimiser)
-    descents = {"adam": torch.optim.Adam, "adadelta": torch.optim.Adadelta}
-
-    def train(network, steps):
-        model = sequential(*network)
-        descent = descents[optimiser](model.parameters(), lr=RATES[optimiser])
-        for inputs, labels in islice(timing.endless(lambda: batches(x, y)), steps):
+    def train(network, orders):
+        layers = [torch.nn.Linear(*W.shape[::-1]) for W in network[0]]
+        for layer, W, b in zip(layers, *network, strict=True):
+            layer.weight.data, layer.bias.data = torch.tensor(W), torch.tensor(b)
+        model = torch.nn.Sequential(*[part for layer in layers for part in (layer, torch.nn.ReLU())][:-1])
+        make = torch.optim.Adam if adam else torch.optim.Adadelta
+        descent = make(model.parameters(), lr=RATES[given.optimiser])
+        for rows in torch.tensor(orders):
             descent.zero_grad()
-            loss(model(inputs)[:, 0], labels).backward()
+            loss(model(x[rows])[:, 0], y[rows]).backward()
             descent.step()
         return torch.nn.utils.parameters_to_vector(model.parameters()).detach().numpy()
 
-    return lambda steps: np.stack([train(networks.network(r), steps) for r in range(NETWORKS)])
+    def run(epochs):
+        orders = given.orders(epochs)
+        return np.stack([train(given.networks.network(r), orders[:, r]) for r in range(orders.shape[1])])
+
+    return run
 
 
-def tutorial(problem, batch, threads):
-    """One network at a time, as in a tutorial: with a DataLoader."""
-    data, options = torch.utils.data, {"batch_size": batch, "shuffle": True}
-    return one_by_one(problem, lambda x, y: data.DataLoader(data.TensorDataset(x, y), **options))
+def pytorch_by_hand(given: Problem, threads: int) -> Callable:
+    """All networks at once: one tensor per layer, batched products, backpropagation by hand, steps on lists."""
+    x, y, adam, rate = torch.tensor(given.x), torch.tensor(given.y), given.optimiser == "Adam", RATES[given.optimiser]
 
+    def gradients(W, b, x, y):
+        hidden = [x]
+        for weights, biases in zip(W, b, strict=True):
+            z = torch.baddbmm(biases[:, None], hidden[-1], weights.mT)
+            hidden.append(z if len(hidden) == len(W) else z.relu_())
+        output = hidden[-1][..., 0]
+        slope = torch.sigmoid(output) - y if adam else torch.sign(output - y)
+        delta, of_weights, of_biases = slope[..., None] / BATCH, [], []
+        for layer in reversed(range(len(W))):
+            of_weights.insert(0, torch.bmm(delta.mT, hidden[layer]))
+            of_biases.insert(0, delta.sum(dim=1))
+            if layer:
+                delta = torch.bmm(delta, W[layer]).mul_(hidden[layer] > 0)
+        return of_weights + of_biases
 
-def indexed(problem, batch, threads):
-    """One network at a time; batches are taken from the tensors by a random order."""
-    return one_by_one(problem, lambda x, y: ((x[i], y[i]) for i in torch.randperm(len(x)).split(batch)))
-
-
-def stacked(problem, batch, gradients):
-    """All networks in one tensor per layer, steps by lists of tensors; `gradients(W, b, x, y)` as [*of W, *of b]."""
-    x, y, networks, optimiser = problem
-    x, y, rate = torch.tensor(x), torch.tensor(y), RATES[optimiser]
-
-    @torch.no_grad()
-    def run(steps):
-        W, b = ([torch.tensor(part) for part in parts] for parts in (networks.weights, networks.biases))
-        first, second = ([torch.zeros_like(p) for p in W + b] for _ in range(2))
-        orders = torch.stack([torch.randperm(len(x)) for _ in range(NETWORKS)]).split(batch, dim=1)
-        for t in range(1, steps + 1):
-            rows = orders[(t - 1) % len(orders)]
+    @torch.inference_mode()
+    def run(epochs):
+        parameters = [torch.tensor(part) for part in given.parameters()]
+        W, b = parameters[: len(parameters) // 2], parameters[len(parameters) // 2 :]
+        first, second = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
+        for t, rows in enumerate(torch.tensor(given.orders(epochs)), start=1):
             gradient = gradients(W, b, x[rows], y[rows])
-            if optimiser == "adam":
+            if adam:
                 torch._foreach_lerp_(first, gradient, 0.1)
                 torch._foreach_mul_(second, 0.999)
                 torch._foreach_addcmul_(second, gradient, gradient, 0.001)
                 below = torch._foreach_sqrt(second)
                 torch._foreach_div_(below, (1 - 0.999**t) ** 0.5)
                 torch._foreach_add_(below, 1e-8)
-                torch._foreach_addcdiv_(W + b, first, below, -rate / (1 - 0.9**t))
+                torch._foreach_addcdiv_(parameters, first, below, -rate / (1 - 0.9**t))
             else:
                 torch._foreach_mul_(second, 0.9)
                 torch._foreach_addcmul_(second, gradient, gradient, 0.1)
@@ -109,92 +140,166 @@ def stacked(problem, batch, gradients):
                 torch._foreach_mul_(change, gradient)
                 torch._foreach_mul_(first, 0.9)
                 torch._foreach_addcmul_(first, change, change, 0.1)
-                torch._foreach_add_(W + b, change, alpha=-rate)
-        parts = [part.flatten(1) for layer in zip(W, b) for part in layer]
-        return torch.cat(parts, dim=1).numpy()
+                torch._foreach_add_(parameters, change, alpha=-rate)
+        return flat(parameters)
 
     return run
 
 
-def by_hand(problem, batch, threads):
-    """Batched matrix products, backpropagation by hand."""
-    classified = problem[-1] == "adam"
+def jax_compiled(given: Problem, threads: int) -> Callable:
+    """All networks and steps in one compiled program: jit, scan over steps, vmap over networks."""
+    import jax
+    import jax.numpy as jnp
 
-    def gradients(W, b, x, y):
-        hidden = [x]
-        for weights, biases in zip(W, b):
-            z = torch.baddbmm(biases[:, None], hidden[-1], weights.mT)
-            hidden.append(z if len(hidden) == len(W) else z.relu_())
-        output = hidden[-1][..., 0]
-        slope = torch.sigmoid(output) - y if classified else torch.sign(output - y)
-        delta, of_weights, of_biases = slope[..., None] / y.shape[1], [], []
-        for layer in reversed(range(len(W))):
-            of_weights.insert(0, torch.bmm(delta.mT, hidden[layer]))
-            of_biases.insert(0, delta.sum(dim=1))
+    x, y, adam, rate = jnp.asarray(given.x), jnp.asarray(given.y), given.optimiser == "Adam", RATES[given.optimiser]
+
+    def loss(parameters, x, y):
+        hidden, half = x, len(parameters) // 2
+        for layer in range(half):
+            z = hidden @ parameters[layer].T + parameters[half + layer]
+            hidden = z if layer == half - 1 else jax.nn.relu(z)
+        f = hidden[:, 0]
+        return jnp.mean(jax.nn.softplus(f) - y * f if adam else jnp.abs(f - y))
+
+    def moved(p, g, first, second, t):
+        if adam:
+            first, second = first + 0.1 * (g - first), second + 0.001 * (g * g - second)
+            return p - rate / (1 - 0.9**t) * first / (jnp.sqrt(second / (1 - 0.999**t)) + 1e-8), first, second
+        second = 0.9 * second + 0.1 * g * g
+        change = jnp.sqrt((first + 1e-6) / (second + 1e-6)) * g
+        return p - rate * change, 0.9 * first + 0.1 * change * change, second
+
+    def step(state, rows):
+        *parts, t = state
+        gradients = jax.vmap(jax.grad(loss))(parts[0], x[rows], y[rows])
+        moves = [moved(p, g, *moments, t) for p, g, *moments in zip(parts[0], gradients, *parts[1:], strict=True)]
+        return (*map(list, zip(*moves, strict=True)), t + 1), None
+
+    @jax.jit
+    def train(parameters, orders):
+        zeros = [jnp.zeros_like(p) for p in parameters]
+        return jax.lax.scan(step, (parameters, zeros, zeros, jnp.float32(1)), orders)[0][0]
+
+    return lambda epochs: flat(train(given.parameters(), given.orders(epochs).astype(np.int32)))
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def _numba_train(W, b, x, y, orders, adam, rate):
+    """Steps of one network, in place, with products of NumPy."""
+    depth, one, zero = len(W), x.dtype.type(1), x.dtype.type(0)
+    moments = [(np.zeros_like(w), np.zeros_like(w), np.zeros_like(c), np.zeros_like(c)) for w, c in zip(W, b)]
+    for t, rows in enumerate(orders):
+        hidden = [x[rows]]
+        for layer in range(depth):
+            z, c = np.dot(hidden[layer], W[layer].T), b[layer]
+            for i in range(z.shape[0]):
+                for j in range(z.shape[1]):
+                    z[i, j] += c[j]
+                    if layer < depth - 1:
+                        z[i, j] = max(z[i, j], zero)
+            hidden.append(z)
+        f, labels = hidden[depth], y[rows]
+        delta = np.sign(f - labels.reshape(-1, 1))
+        if adam:
+            for i in range(len(f)):
+                delta[i, 0] = one / (one + np.exp(-f[i, 0])) - labels[i]
+        delta /= x.dtype.type(len(f))
+        for layer in range(depth - 1, -1, -1):
+            below, by_b = hidden[layer], np.zeros_like(b[layer])
+            by_W = np.dot(delta.T, below)
+            for i in range(delta.shape[0]):
+                for j in range(len(by_b)):
+                    by_b[j] += delta[i, j]
             if layer:
-                delta = torch.bmm(delta, W[layer]).mul_(hidden[layer] > 0)
-        return of_weights + of_biases
-
-    return stacked(problem, batch, gradients)
-
-
-def functional(problem, batch, threads):
-    """Gradients of one network by torch.func.grad, all networks by torch.func.vmap."""
-    loss = loss_of(problem[-1])
-
-    def of_one(parameters, x, y):
-        half, hidden = len(parameters) // 2, x
-        for layer, (W, b) in enumerate(zip(parameters[:half], parameters[half:])):
-            hidden = torch.nn.functional.linear(hidden.relu() if layer else hidden, W, b)
-        return loss(hidden[:, 0], y)
-
-    gradient = torch.func.vmap(torch.func.grad(of_one))
-    return stacked(problem, batch, lambda W, b, x, y: list(gradient(W + b, x, y)))
+                delta = np.dot(delta, W[layer])
+                for i in range(delta.shape[0]):
+                    for j in range(delta.shape[1]):
+                        delta[i, j] = delta[i, j] if below[i, j] > zero else zero
+            of_W, squares_W, of_b, squares_b = moments[layer]
+            _numba_step(W[layer].ravel(), by_W.ravel(), of_W.ravel(), squares_W.ravel(), adam, rate, t + 1)
+            _numba_step(b[layer], by_b, of_b, squares_b, adam, rate, t + 1)
 
 
-def compiled(problem, batch, threads):
-    """The trainer of this book: whole epochs, a thread for each network."""
-    x, y, networks, optimiser = problem
+@numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def _numba_step(p, g, first, second, adam, rate, t):
+    number = p.dtype.type
+    step = number(rate / (1 - 0.9**t) if adam else rate)
+    scale, guard = number((1 - 0.999**t) ** -0.5), number(1e-8)
+    tenth, thousandth, eps = number(0.1), number(1e-3), number(1e-6)
+    if adam:
+        for j in range(len(p)):
+            m, s = first[j] + tenth * (g[j] - first[j]), second[j] + thousandth * (g[j] * g[j] - second[j])
+            first[j], second[j] = m, s
+            p[j] -= step * m / (np.sqrt(s) * scale + guard)
+    else:
+        for j in range(len(p)):
+            s = second[j] + tenth * (g[j] * g[j] - second[j])
+            change = np.sqrt((first[j] + eps) / (s + eps)) * g[j]
+            first[j], second[j] = first[j] + tenth * (change * change - first[j]), s
+            p[j] -= step * change
 
-    def run(steps):
-        epochs, rest = divmod(steps * batch, len(x))
-        assert not rest, "the trainer takes whole epochs"
-        rngs = [stream("benchmark", "order", r) for r in range(NETWORKS)]
-        loss = "bce-logit" if optimiser == "adam" else "absolute"
-        options = {"loss": loss, "optimiser": optimiser, "rate": RATES[optimiser], "jobs": threads}
-        return ensemble.train(networks, x, y, rngs=rngs, epochs=epochs, batch=batch, **options).last.parameters
+
+def numba_dense(given: Problem, threads: int) -> Callable:
+    """Compiled loops around NumPy's products, a network in each thread."""
+    adam, rate = given.optimiser == "Adam", RATES[given.optimiser]
+
+    def run(epochs):
+        orders, parameters = given.orders(epochs), [part.copy() for part in given.parameters()]
+        half = len(parameters) // 2
+
+        def train(r):
+            W, b = (tuple(part[r] for part in parts) for parts in (parameters[:half], parameters[half:]))
+            _numba_train(W, b, given.x, given.y, np.ascontiguousarray(orders[:, r]), adam, rate)
+
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+            list(pool.map(train, range(orders.shape[1])))
+        return flat(parameters)
 
     return run
 
 
-#: name: (function, steps of one timing; None is one epoch)
+def this_book(given: Problem, threads: int) -> Callable:
+    """The trainer of this book: whole epochs, a network in each thread; it returns the mean loss of each epoch too."""
+    adam = given.optimiser == "Adam"
+    options = {"optimiser": given.optimiser.lower(), "rate": RATES[given.optimiser], "batch": BATCH, "jobs": threads}
+    options["loss"] = "bce-logit" if adam else "absolute"
+
+    def run(epochs):
+        networks, x, y, _ = given
+        return ensemble.train(networks, x, y, rngs=given.streams(), epochs=epochs, **options).last.parameters
+
+    return run
+
+
 METHODS = {
-    "DataLoader": (tutorial, 20),
-    "indexed": (indexed, 20),
-    "torch.func": (functional, 20),
-    "torch.bmm": (by_hand, 20),
-    "ensemble": (compiled, None),
+    "PyTorch loop": pytorch_loop,
+    "PyTorch by hand": pytorch_by_hand,
+    "JAX": jax_compiled,
+    "numba": numba_dense,
+    "this book": this_book,
 }
 
 
-def agree(widths):
-    """Five steps with the full batch, where chance has no part, lead all methods to one place."""
-    given = problem(widths, 64)
-    found = {name: make(given, 64, 1)(5) for name, (make, _) in METHODS.items()}
-    moved = np.abs(found["ensemble"] - given[2].parameters).max()
-    for name, parameters in found.items():
-        error = np.abs(parameters - found["ensemble"]) / moved
-        assert np.quantile(error, 0.999) < 1e-3, (name, widths, error.max())
+def agree(*shape) -> None:
+    """Two epochs of three batches lead all methods to one place."""
+    given = problem(*shape, 3 * BATCH)
+    wanted = this_book(given, 1)(2)
+    moved = np.abs(wanted - given.networks.parameters).max()
+    for name, make in timing.available(METHODS).items():
+        error = np.abs(make(given, 1)(2) - wanted) / moved
+        assert np.quantile(error, 0.999) < 1e-3, (name, shape, error.max())
 
 
 def measure(rounds: int, threads: int) -> list[dict]:
-    """Microseconds of a step of one network by method and shape; a first run is not counted."""
+    """Microseconds of a step of one network by problem and method; a first run is not counted."""
     cases = []
-    for widths, (optimiser, points) in CASES.items():
-        agree(widths)
-        for name, (make, steps) in METHODS.items():
-            run, steps = make(problem(widths), BATCH, threads), steps or points // BATCH
-            run(steps)
-            row = {"method": name, "widths": widths, "threads": threads, "optimiser": optimiser, "steps": steps}
-            cases.append((row, partial(run, steps), steps * NETWORKS))
-    return timing.timed(cases, rounds, 1e6)
+    for networks, widths, optimiser, points, epochs in PROBLEMS:
+        agree(networks, widths, optimiser)
+        name = f"{networks} networks, {'-'.join(map(str, widths))}, {optimiser}"
+        for method, make in timing.available(METHODS).items():
+            n, times = (FEW, 1) if method == "PyTorch loop" else (points, epochs)
+            run = make(problem(networks, widths, optimiser, n), threads)
+            run(times)
+            row = {"trainer": "ensemble", "problem": name, "numbers": "float32", "method": method, "threads": threads}
+            cases.append((row, partial(run, times), times * n // BATCH * networks))
+    return timing.timed(cases, rounds)

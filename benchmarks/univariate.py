@@ -17,8 +17,9 @@ from shallow import nets
 from shallow.data import cyclic
 from shallow.train import univariate
 
-STEP, NETWORKS = 0.01, 8
-SIZES = [(50, 128), (105, 128), (105, 512), (200, 512)]
+STEP = 0.01
+#: Networks, points, neurons and epochs.
+SIZES = [(8, 50, 128, 20_000), (8, 105, 128, 20_000), (8, 105, 512, 8000), (8, 200, 512, 5000), (4, 500, 1000, 4000)]
 
 
 def pytorch_loop(problems, dtype, threads):
@@ -51,7 +52,7 @@ def pytorch_loop(problems, dtype, threads):
     return run
 
 
-def pytorch_batched(problems, dtype, threads):
+def pytorch_by_hand(problems, dtype, threads):
     """All networks at once with gradients by hand: no autograd, no Python loop over networks."""
     x, y = (torch.tensor(np.stack(a), dtype=getattr(torch, dtype)) for a in list(zip(*problems, strict=True))[:2])
     start = [np.stack([getattr(net, name).ravel() for *_, net in problems]) for name in ("W", "b", "v")]
@@ -148,7 +149,7 @@ def numba_dense(problems, dtype, threads):
     return one_a_thread(train, problems, threads)
 
 
-def prefix_sums(problems, dtype, threads):
+def this_book(problems, dtype, threads):
     """The trainer of this book, one network per thread."""
 
     def train(x, y, network, epochs):
@@ -158,32 +159,34 @@ def prefix_sums(problems, dtype, threads):
     return one_a_thread(train, problems, threads)
 
 
-#: name: (function, number types, epochs in one timing)
+#: name: (function, number types, products of a point and a neuron in one timing of a network).  The last two skip
+#: points or neurons that have no part in a step, more of them later on: both train for as long, the epochs of `SIZES`.
 METHODS = {
-    "PyTorch loop": (pytorch_loop, ("float32", "float64"), 30),
-    "PyTorch batched": (pytorch_batched, ("float32", "float64"), 100),
-    "JAX": (jax_compiled, ("float32", "float64"), 500),
-    "numba dense": (numba_dense, ("float32", "float64"), 20_000),
-    "prefix sums": (prefix_sums, ("float64",), 20_000),
+    "PyTorch loop": (pytorch_loop, ("float32", "float64"), 2e6),
+    "PyTorch by hand": (pytorch_by_hand, ("float32", "float64"), 4e6),
+    "JAX": (jax_compiled, ("float32", "float64"), 3e7),
+    "numba": (numba_dense, ("float32", "float64"), np.inf),
+    "this book": (this_book, ("float64",), np.inf),
 }
 
 
 def measure(rounds: int, threads: int) -> list[dict]:
-    """Microseconds of an epoch of one network by method, number type, and numbers of points and neurons.
+    """Microseconds of an epoch of one network by method, number type, and numbers of networks, points and neurons.
 
     Before that all methods have to agree on the parameters after twenty epochs, and have run once.
     """
     cases = []
-    for n, m in SIZES:
-        samples = [cyclic.sample(n, seed=seed) for seed in range(NETWORKS)]
+    for networks, n, m, longest in SIZES:
+        samples = [cyclic.sample(n, seed=seed) for seed in range(networks)]
         problems = [(data.x, data.y, nets.default(data.rng, m)) for data in samples]
-        wanted = prefix_sums(problems, "float64", 1)(20)
-        for name, (make, dtypes, epochs) in timing.available(METHODS).items():
+        wanted = this_book(problems, "float64", 1)(20)
+        for method, (make, dtypes, products) in timing.available(METHODS).items():
+            epochs = round(min(longest, max(20, products / (n * m))))
             for dtype in dtypes:
                 run, most = make(problems, dtype, threads), 1e-10 if dtype == "float64" else 1e-2
                 for found, network in zip(run(20), wanted, strict=True):
-                    assert all(np.abs(a - b).max() < most for a, b in zip(found, network, strict=True)), (name, n, m)
+                    assert all(np.abs(a - b).max() < most for a, b in zip(found, network, strict=True)), (method, n, m)
                 run(epochs)
-                row = {"method": name, "dtype": dtype, "n": n, "m": m, "threads": threads}
-                cases.append((row, partial(run, epochs), epochs * NETWORKS))
-    return timing.timed(cases, rounds, 1e6)
+                row = {"trainer": "univariate", "problem": f"{networks} nets, n {n}, m {m}", "numbers": dtype}
+                cases.append((row | {"method": method, "threads": threads}, partial(run, epochs), epochs * networks))
+    return timing.timed(cases, rounds)

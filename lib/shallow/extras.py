@@ -26,6 +26,7 @@ SOURCES = {
     "ConvergenceWarning": "sklearn.exceptions:ConvergenceWarning",
     "fetch_openml": "sklearn.datasets:fetch_openml",
     "load_digits": "sklearn.datasets:load_digits",
+    "threadpool_info": "threadpoolctl:threadpool_info",
     "threadpool_limits": "threadpoolctl:threadpool_limits",
     "click": "click",
     "cpu_count": "joblib:cpu_count",
@@ -49,8 +50,8 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != package:
             raise
-        if name == "threadpool_limits":
-            return _unlimited
+        if package == "threadpoolctl":
+            return list if name == "threadpool_info" else _unlimited
         library = _NAMES.get(package, package)
         command = f"pip install 'shallow-book[{_EXTRA.get(module, 'book')}]'"
         raise ImportError(f"{library} is needed for that and not installed: {command}", name=package) from None

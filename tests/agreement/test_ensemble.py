@@ -243,6 +243,19 @@ def test_single_precision_stays_close_to_double():
     assert np.abs(wanted - networks.parameters).max() > 0.05
 
 
+@pytest.mark.parametrize("widths", [(7, 64, 64, 1), (7, 300, 1), (100, 512, 1)])
+def test_products_of_small_factors_change_nothing_but_rounding(widths, monkeypatch):
+    """Widths of one block of outputs and of two; a last batch of 6 points, too few for them."""
+    networks, found = mlp.default([stream("start", 0)], widths), []
+    options = {"loss": "absolute", "optimiser": "adadelta", "rate": 1.0, "epochs": 2, "batch": 32}
+    for kernels in ("Haswell", "SkylakeX"):
+        monkeypatch.setattr(ensemble, "threadpool_info", lambda name=kernels: [{"architecture": name}])
+        fit = ensemble.train(networks, *problem(70, inputs=widths[0]), rngs=shuffles(1), **options)
+        found.append(fit.last.parameters - networks.parameters)
+    assert np.abs(found[0]).max() > 1e-3
+    np.testing.assert_allclose(*found, atol=1e-5)
+
+
 def test_a_network_that_diverges_is_reported_and_disturbs_no_other():
     networks = Stack(start(3).parameters.astype(np.float32), WIDTHS)
     options = {"loss": "bce-logit", "optimiser": "adam", "epochs": 4, "validation": VALIDATION, "records": (0, 4)}

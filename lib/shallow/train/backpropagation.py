@@ -27,6 +27,9 @@ RHO, EPS = 0.9, 1e-6
 #: torch.nn.BCELoss cuts logarithms off here, and p (1 - p) from below in its derivative.
 LOWEST_LOGARITHM, LEAST_VARIANCE = -100.0, 1e-12
 
+#: The kernels of OpenBLAS (threadpoolctl's names) among which are some that multiply small factors without a copy.
+WITH_SMALL_FACTORS = ("SkylakeX", "Cooperlake", "SapphireRapids")
+_LIMIT = 10**6  # so many multiplications make factors small for OpenBLAS
 _ROWS = 256  # points at a time without training: their activations stay in the cache
 _compiled = numba.njit(
     cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz", "afn"}
@@ -34,7 +37,7 @@ _compiled = numba.njit(
 
 
 @_compiled
-def epoch(theta, moments, ages, trained, widths, x, y, order, batch, loss, optimiser, rate, decay):
+def epoch(theta, moments, ages, trained, widths, x, y, order, batch, loss, optimiser, rate, decay, small=False):
     r"""One step for each batch of `order`, in place; the mean of the loss over its points, each before its own step.
 
     Arrays of one floating-point type but for the integers; the last batch may be smaller.
@@ -50,6 +53,7 @@ def epoch(theta, moments, ages, trained, widths, x, y, order, batch, loss, optim
         batch: B.
         loss, optimiser: numbers as above.
         rate, decay: learning rate; weight decay, added to the gradient as decay times parameter.
+        small: whether BLAS is one of :data:`WITH_SMALL_FACTORS`; of no effect on the bits.
 
     Cost: 6 P operations per point, of which the first layer needs 4, and 2 P / 3 for layers that are not trained.
     """
@@ -58,15 +62,18 @@ def epoch(theta, moments, ages, trained, widths, x, y, order, batch, loss, optim
     by_weights, by_biases = _layers(gradient, widths)
     hidden = [np.empty((batch, width), theta.dtype) for width in widths]
     delta = [np.empty((batch, width), theta.dtype) for width in widths]
-    labels, total = np.empty(batch, theta.dtype), 0.0
+    room = np.empty((2, batch * widths.max()), theta.dtype)
+    inputs, labels, total = hidden[0], np.empty(batch, theta.dtype), 0.0
     for start in range(0, len(order), batch):
         size = min(batch, len(order) - start)
         for i in range(size):
-            labels[i] = y[order[start + i]]
-            hidden[0][i] = x[order[start + i]]
-        _forward(weights, biases, hidden, size)
+            row = order[start + i]
+            labels[i] = y[row]
+            for j in range(x.shape[1]):
+                inputs[i, j] = x[row, j]
+        _forward(weights, biases, hidden, size, room, small)
         total += _compare(loss, hidden[-1][:size, 0], labels[:size], delta[-1][:size, 0])
-        _backward(weights, hidden, delta, by_weights, by_biases, trained, size)
+        _backward(weights, hidden, delta, by_weights, by_biases, trained, size, room, small)
         _move(theta, gradient, moments, ages, trained, widths, optimiser, rate, decay)
     return total / len(order)
 
@@ -76,11 +83,11 @@ def mean_loss(theta, widths, x, y, loss):
     """Mean of the loss over all points; arguments as for :func:`epoch`, cost 2 P operations per point."""
     weights, biases = _layers(theta, widths)
     hidden = [np.empty((_ROWS, width), theta.dtype) for width in widths]
-    unused, total = np.empty(_ROWS, theta.dtype), 0.0
+    unused, room, total = np.empty(_ROWS, theta.dtype), np.empty((2, 0), theta.dtype), 0.0
     for start in range(0, len(x), _ROWS):
         size = min(_ROWS, len(x) - start)
         hidden[0][:size] = x[start : start + size]
-        _forward(weights, biases, hidden, size)
+        _forward(weights, biases, hidden, size, room, False)
         total += _compare(loss, hidden[-1][:size, 0], y[start : start + size], unused)
     return total / len(x)
 
@@ -99,16 +106,68 @@ def _layers(theta, widths):
 
 
 @_compiled
-def _forward(weights, biases, hidden, size):
+def _forward(weights, biases, hidden, size, room, small):
     """Fill the first `size` rows of all layers behind the inputs."""
     zero = hidden[0].dtype.type(0)
     for layer in range(len(weights)):
         out, offset, last = hidden[layer + 1][:size], biases[layer], layer == len(weights) - 1
-        np.dot(hidden[layer][:size], weights[layer].T, out)
+        _product(hidden[layer][:size], weights[layer], out, room, small)
         for i in range(size):
             for j in range(len(offset)):
                 z = out[i, j] + offset[j]
                 out[i, j] = zero if z <= zero and not last else z  # keeps NaN
+
+
+@_compiled
+def _block(x, outputs):
+    """How many outputs of a layer with inputs x to compute at a time as products of small factors; 0 for none.
+
+    The bits are those of one product: in single precision, for at most 2^8 terms in a sum, and 2^11 sums or more.
+    """
+    rows, block = len(x), outputs
+    while block * rows > 2**13 or block * x.size > _LIMIT:
+        block //= 2
+    fit = x.itemsize == 4 and rows <= 64 and x.shape[1] <= 2**8 and block * rows >= 2**11 and outputs % block == 0
+    return block if fit else 0
+
+
+@_compiled
+def _product(x, W, out, room, small):
+    """x W^T, by columns of x for small factors, which takes half the time."""
+    (rows, columns), block = x.shape, _block(x, len(W)) if small else 0
+    if block == 0:
+        np.dot(x, W.T, out)
+        return
+    by_columns, part = room[0, : x.size].reshape(columns, rows), room[1, : rows * block].reshape(rows, block)
+    for j in range(columns):
+        for i in range(rows):
+            by_columns[j, i] = x[i, j]
+    if block == len(W):
+        np.dot(by_columns.T, W.T, out)
+        return
+    for start in range(0, len(W), block):
+        np.dot(by_columns.T, W[start : start + block].T, part)
+        _copy(part, out[:, start : start + block])
+
+
+@_compiled
+def _copy(source, target):
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            target[i, j] = source[i, j]
+
+
+@_compiled
+def _gradient(pull, x, by_weights, room, small):
+    """pull^T x, the derivative by the weights of a layer."""
+    rows, block = len(x), _block(x, len(by_weights)) if small else 0
+    if block == 0 or x.size * len(by_weights) <= _LIMIT:
+        np.dot(pull.T, x, by_weights)
+        return
+    part = room[0, : rows * block].reshape(rows, block)
+    for start in range(0, len(by_weights), block):
+        _copy(pull[:, start : start + block], part)
+        np.dot(part.T, x, by_weights[start : start + block])
 
 
 @_compiled
@@ -134,7 +193,7 @@ def _compare(loss, output, label, slope):
 
 
 @_compiled
-def _backward(weights, hidden, delta, by_weights, by_biases, trained, size):
+def _backward(weights, hidden, delta, by_weights, by_biases, trained, size, room, small):
     """Gradients of all trained layers from the last delta; no delta is carried below the lowest of them."""
     zero, lowest = hidden[0].dtype.type(0), 0
     while not trained[lowest]:
@@ -142,7 +201,7 @@ def _backward(weights, hidden, delta, by_weights, by_biases, trained, size):
     for layer in range(len(weights) - 1, lowest - 1, -1):
         pull, below = delta[layer + 1][:size], hidden[layer][:size]
         if trained[layer]:
-            np.dot(pull.T, below, by_weights[layer])
+            _gradient(pull, below, by_weights[layer], room, small)
             sums = by_biases[layer]
             sums[:] = 0
             for i in range(size):
