@@ -18,8 +18,7 @@ from shallow.stats import stream
 from shallow.train import minibatch
 
 RATE, POINTS, INPUTS, BATCH = 0.01, 2000, 5, 32
-#: Widths, and steps of one timing of the PyTorch loop; the faster methods take more.
-WIDTHS = {1000: 300, 10_000: 60}
+WIDTHS = (1000, 10_000)
 
 
 def problem(width, points=POINTS):
@@ -165,13 +164,12 @@ def this_book(problem, batch, real):
     return run
 
 
-#: name: (function, how many times more steps than the PyTorch loop it takes in one timing)
 METHODS = {
-    "PyTorch loop": (pytorch_loop, 1),
-    "PyTorch by hand": (pytorch_by_hand, 3),
-    "JAX": (in_jax, 5),
-    "numba": (in_numba, 5),
-    "this book": (this_book, 15),
+    "PyTorch loop": pytorch_loop,
+    "PyTorch by hand": pytorch_by_hand,
+    "JAX": in_jax,
+    "numba": in_numba,
+    "this book": this_book,
 }
 
 
@@ -181,7 +179,7 @@ def agree(width, real):
     Rounding may switch a neuron that a sample's hyperplane touches: a few weights may differ more than the others.
     """
     given = problem(width, 100)
-    found = {name: make(given, 100, real)(20) for name, (make, _) in timing.available(METHODS).items()}
+    found = {name: make(given, 100, real)(20) for name, make in timing.available(METHODS).items()}
     largest = np.abs(found["this book"]).max()
     for name, weights in found.items():
         error = np.abs(weights - found["this book"]) / largest
@@ -191,12 +189,12 @@ def agree(width, real):
 def measure(rounds: int, threads: int) -> list[dict]:
     """Microseconds of a step by width, number type and method; a first run is not counted."""
     cases = []
-    for width, steps in WIDTHS.items():
+    for width in WIDTHS:
         for real in (np.float32, np.float64):
             agree(width, real)
-            for name, (make, more) in timing.available(METHODS).items():
-                run, count = make(problem(width), BATCH, real), steps * more
-                run(count)
+            for name, make in timing.available(METHODS).items():
+                run = make(problem(width), BATCH, real)
+                count = timing.lasting(run)
                 row = {"trainer": "minibatch", "problem": f"m {width}, d {INPUTS}, B {BATCH}"}
                 row |= {"numbers": real.__name__, "method": name, "threads": threads}
                 cases.append((row, partial(run, count), count))

@@ -22,8 +22,6 @@ from shallow.train import online
 PIXELS, WIDTH, BATCH, RATE, GAIN, NETWORKS = 40, 40, 1000, 20.0, 3.0, 2
 #: Scale of erf(g z) for variance one.
 SCALE = math.sqrt(math.pi / 2 / math.asin(2 * GAIN**2 / (1 + 2 * GAIN**2)))
-#: Steps of a run, and how many times more the faster methods take.
-STEPS, MORE = 50, {"PyTorch by hand": 2, "JAX": 3, "this book": 5}
 
 
 def problem():
@@ -206,8 +204,7 @@ def measure(rounds: int, threads: int) -> list[dict]:
     agree(runs)
     cases = []
     for name, run in runs.items():
-        steps = STEPS * MORE.get(name, 1)
-        run(steps)
+        steps = timing.lasting(run)
         row = {"trainer": "online", "problem": f"n {PIXELS}, K {WIDTH}, B {BATCH}", "numbers": "float32"}
         cases.append((row | {"method": name, "threads": threads}, partial(run, steps), steps * NETWORKS))
     return timing.timed(cases, rounds)

@@ -1,15 +1,18 @@
-"""What the suites share: processes with few processors, methods that are installed, and timing in rounds."""
+"""What the suites share: processes with few processors, methods that are installed, and timing in rounds.
+
+NumPy is not loaded here: its BLAS counts the processors when it is.
+"""
 
 import importlib
 import importlib.metadata
 import importlib.util
+import math
 import os
 import platform
+import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-
-import numpy as np
 
 #: Quartiles that are farther from the median than this share of it are a wide spread; how often that is measured again.
 NEAR, AGAIN = 0.05, 2
@@ -68,7 +71,7 @@ def timed(cases: list[tuple[dict, Callable[[], object], float]], rounds: int, un
     for case in cases:
         key = tuple(str(value) for name, value in case[0].items() if name not in ("method", "numbers"))
         problems.setdefault(key, []).append(case)
-    steadiest = dict.fromkeys(problems, np.inf)
+    steadiest = dict.fromkeys(problems, math.inf)
     for _ in range(1 + AGAIN):
         left = {key: same for key, same in problems.items() if steadiest[key] > NEAR}
         taken = {key: [[] for _ in same] for key, same in left.items()}
@@ -88,7 +91,7 @@ def timed(cases: list[tuple[dict, Callable[[], object], float]], rounds: int, un
 
 def spread(times: Sequence[float]) -> float:
     """Distance of the farther quartile from the median, relative to it."""
-    low, middle, high = np.quantile(times, [0.25, 0.5, 0.75])
+    low, middle, high = statistics.quantiles(times, n=4, method="inclusive") if len(times) > 1 else times * 3
     return max(high - middle, middle - low) / middle
 
 
