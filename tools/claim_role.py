@@ -1,18 +1,26 @@
-"""Claims in prose, as an extension of Sphinx: the role claim links to the section that decides one.
+"""Claims in prose, as an extension of Sphinx: the role claim shows what became of one and leads to what decides it.
 
     The bump needs a poor cluster {claim}`CL-14`.
 
-shows "CL-14 ✓" behind the sentence, with the symbol of the verdict in the ledger and, under the pointer, its answer.
-A claim that the ledger does not have is a warning, which fails the build.  In JupyterLab the number stands there alone.
+shows "claim CL-14 ✓" behind the sentence, with the symbol of the verdict in the ledger.  A page with such marks says
+what they mean below the first of them, and carries the card of each claim, which `cards.js` shows beside a mark under
+the pointer, at the focus or on a tap.  The section that decides a claim links back to the sentences that cite it.  A
+claim that the ledger does not have is a warning, which fails the build.  In JupyterLab the number stands there alone.
 """
 
 import functools
+from collections.abc import Iterator
+from html import escape
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxRole
 
 from shallow.book import claims, paths
+from shallow.book.claims import display
 from shallow.book.claims.display import STYLE
+from shallow.book.claims.verdicts import VERDICTS
+
+LEGEND = "Marks judge what the <em>document</em> says, not our sentence: {signs}. Point at one, or tap it."
 
 
 @functools.cache
@@ -30,24 +38,100 @@ class Claim(SphinxRole):
             return [nodes.literal(text=self.text)], [message]
         self.env.note_dependency(str(paths.CLAIMS / f"{row.chapter}.yml"))
         word = f"{row.verdict} by the rule, {row.reading} in our reading" if row.reading else row.verdict
+        here = _marks(self.env).setdefault(self.env.docname, [])
+        here.append((row.id, f"{row.id.lower()}-cited-{len(here) + 1}"))
         link = nodes.reference(
             "",
-            f"{row.id}\N{NO-BREAK SPACE}{STYLE[row.verdict][0]}",
+            f"claim {row.id}\N{NO-BREAK SPACE}",
             internal=True,
-            refuri=self.address(row),
+            ids=[here[-1][1]],
+            refuri=_address(self.env, row),
             reftitle=f"{word}: {row.answer or row.outcome}",
             classes=["claim", f"claim-{row.verdict}"],
         )
+        sign = f'<span aria-hidden="true">{STYLE[row.verdict][0]}</span><span class="visually-hidden">{word}</span>'
+        link += nodes.raw("", sign, format="html")
         return [link], []
 
-    def address(self, row: claims.Row) -> str:
-        """From the page with the role to the claim's section, or to its row where nothing has decided it."""
-        page = f"{paths.BOOK.name}/{row.address if row.cell else 'claims'}"
-        here = self.env.app.builder.get_relative_uri(self.env.docname, page)
-        return f"{here}#{row.id.lower()}"
+
+def _address(env, row: claims.Row) -> str:
+    """From the page being read to the claim's section, or to its row where nothing has decided it."""
+    page = f"{paths.BOOK.name}/{row.address if row.cell else 'claims'}"
+    return f"{env.app.builder.get_relative_uri(env.docname, page)}#{row.id.lower()}"
+
+
+def _marks(env) -> dict[str, list[tuple[str, str]]]:
+    """Page -> the claims that it cites, in order, and the labels of the marks."""
+    if not hasattr(env, "claim_marks"):
+        env.claim_marks = {}
+    return env.claim_marks
+
+
+def _purge(app, env, page: str) -> None:
+    _marks(env).pop(page, None)
+
+
+def _merge(app, env, pages, other) -> None:
+    _marks(env).update({page: marks for page, marks in _marks(other).items() if page in pages})
+
+
+def citing(env, id: str) -> Iterator[tuple[str, list[str]]]:
+    """Pages that cite a claim, with the labels of its marks."""
+    for page, marks in sorted(_marks(env).items()):
+        if labels := [label for one, label in marks if one == id]:
+            yield page, labels
+
+
+def _cards(app, doctree, page: str) -> None:
+    """Below the first mark of a page the legend, at its end the cards; in the sections of claims the way back."""
+    for section in doctree.findall(nodes.section):
+        for id in section["ids"]:
+            if id.upper() in _rows() and (back := _back(app, page, id.upper())):
+                section.insert(1, nodes.raw("", f'<p class="claim-back">Cited in {back}.</p>', format="html"))
+    marks = [one for one in doctree.findall(nodes.reference) if "claim" in one.get("classes", ())]
+    if not marks:
+        return
+    cited = dict.fromkeys(id for id, _ in _marks(app.env).get(page, ()))
+    block = marks[0]
+    while not isinstance(block.parent, nodes.section | nodes.document):
+        block = block.parent
+    signs = ", ".join(f"{STYLE[verdict][0]} {verdict}" for verdict in VERDICTS if verdict in _verdicts(cited))
+    legend = f'<p class="claim-legend">{LEGEND.format(signs=signs)}</p>'
+    block.parent.insert(block.parent.index(block) + 1, nodes.raw("", legend, format="html"))
+    templates = "".join(f'<template data-card="{id}">{_card(app, page, id)}</template>' for id in cited)
+    doctree.children[-1] += nodes.raw("", templates, format="html")
+
+
+def _verdicts(ids) -> set[str]:
+    return {_rows()[id].verdict for id in ids}
+
+
+def _card(app, page: str, id: str) -> str:
+    own = app.builder.get_relative_uri(page, f"{paths.BOOK.name}/claims/{id}")
+    return display.card(_rows()[id], {"its own page": own})
+
+
+def _back(app, page: str, id: str) -> str:
+    """Links to the sentences that cite a claim, by page."""
+    found = []
+    for other, labels in citing(app.env, id):
+        title = app.env.titles[other].astext()
+        address = app.builder.get_relative_uri(page, other)
+        more = "".join(f' <a href="{address}#{label}">({n})</a>' for n, label in enumerate(labels[1:], 2))
+        found.append(f'<a href="{address}#{labels[0]}">{escape(title)}</a>{more}')
+    return ", ".join(found)
+
+
+def _script(app, page, template, context, doctree) -> None:
+    if _marks(app.env).get(page):
+        app.add_js_file("cards.js", defer="defer")
 
 
 def setup(app) -> dict:
     """Called by Sphinx."""
     app.add_role("claim", Claim())
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    app.connect("env-purge-doc", _purge)
+    app.connect("env-merge-info", _merge)
+    app.connect("doctree-resolved", _cards)
+    app.connect("html-page-context", _script)
+    return {"version": "2", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -57,10 +57,17 @@ def _quantised(done: Path, picture: Path) -> None:
 
 
 def _load(app, name, template, context, doctree) -> None:
-    """Have a page load the scripts of its laboratory."""
+    """Have a page load the scripts of its laboratory, and none of Thebe, which declares its constants twice."""
+    if "script_files" in context:
+        context["script_files"][:] = [one for one in context["script_files"] if not _is_of_thebe(one)]
     for laboratory in LABORATORIES.findall(context.get("body", "")):
         for script in laboratories.scripts(laboratory):
             app.add_js_file(script, defer="defer")
+
+
+def _is_of_thebe(script) -> bool:
+    """Jupyter Book has its extension always, this book no use for it."""
+    return "thebe" in f"{script.filename} {script.attributes.get('body', '')}".lower()
 
 
 def _begin(app, env) -> None:

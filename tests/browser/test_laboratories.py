@@ -91,6 +91,23 @@ def test_run_pause_step_rewind_and_new_start(page, write, lab, settings, last, s
     assert all(f"{part}&" in f"{page.url}&" for part in (*settings.split("&"), f"seed={seed + 1}"))
 
 
+TWICE = """
+const Native = IntersectionObserver;
+window.IntersectionObserver = class extends Native {
+  constructor(then, options) { super((entries) => then([{ isIntersecting: false }, ...entries]), options); }
+};
+"""
+
+
+@pytest.mark.parametrize("lab", ["localization"], indirect=True)
+def test_it_trains_where_it_left_the_screen_and_came_back_at_once(page, write, lab):
+    page.add_init_script(TWICE)
+    page.goto(f"{write()}#lab={lab}&steps=100")
+    expect(page.locator(".lab-status")).to_contain_text("Before training:", timeout=30_000)
+    press(page, "Run")
+    expect(page.locator(".lab-status")).to_contain_text("After step 100:", timeout=30_000)
+
+
 #: Keys at sliders and what is chosen below them; then lines of the program, a part of the address, what is said first.
 KEYBOARD = {
     "cyclic_labels": (

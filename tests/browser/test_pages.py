@@ -208,6 +208,15 @@ def test_axe_finds_nothing_serious_on_a_claim_s_page(page, site, axe):
     assert hindrances(page, axe) == []
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious_with_a_card_open(page, site, axe, theme):
+    page.add_init_script(f"localStorage.setItem('theme', '{theme}'); localStorage.setItem('mode', '{theme}');")
+    page.goto(f"{site}/book/cyclic_labels/index.html")
+    page.locator("a.claim").first.hover()
+    expect(page.locator(".claim-card")).to_be_visible()
+    assert hindrances(page, axe) == []
+
+
 @pytest.mark.parametrize(("chapter", "term"), [("cyclic_labels", "bump"), ("localization", "Gabor")])
 def test_search_finds_the_subject_of_a_chapter(page, site, log, chapter, term):
     """From the field of another page to the chapter, which shows where the term is."""

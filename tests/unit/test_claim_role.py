@@ -17,7 +17,7 @@ ROW = next(row for row in claims.everything() if row.cell)
 def inliner():
     """What Sphinx hands to a role on the page book/toy/index."""
     builder = SimpleNamespace(get_relative_uri=lambda here, page: f"{here} -> {page}")
-    env = mock.Mock(docname="book/toy/index", app=SimpleNamespace(builder=builder))
+    env = mock.Mock(docname="book/toy/index", app=SimpleNamespace(builder=builder), claim_marks={})
     return mock.Mock(document=SimpleNamespace(settings=SimpleNamespace(env=env)))
 
 
@@ -25,10 +25,22 @@ def test_a_claim_shows_its_verdict_and_leads_to_its_section(inliner, monkeypatch
     row = replace(ROW, verdict="partly", answer="It falls.", reading="answered", reading_why="y")
     monkeypatch.setattr(claim_role, "_rows", lambda: {ROW.id: row})
     (link,), messages = claim_role.Claim()("claim", "", ROW.id, 7, inliner)
-    assert messages == [] and link.astext() == f"{ROW.id}\N{NO-BREAK SPACE}◐"
+    assert messages == [] and link.astext().startswith(f"claim {ROW.id}\N{NO-BREAK SPACE}")
+    assert '<span aria-hidden="true">◐</span>' in link.astext() and "partly by the rule" in link.astext()
     assert link["refuri"] == f"book/toy/index -> book/{ROW.address}#{ROW.cell}"
     assert link["reftitle"] == "partly by the rule, answered in our reading: It falls."
     assert inliner.document.settings.env.note_dependency.call_args[0][0].endswith(f"{ROW.chapter}.yml")
+
+
+def test_pages_that_cite_a_claim_are_found_again(inliner):
+    env = inliner.document.settings.env
+    for _ in range(2):
+        claim_role.Claim()("claim", "", ROW.id, 7, inliner)
+    assert list(claim_role.citing(env, ROW.id)) == [("book/toy/index", [f"{ROW.id.lower()}-cited-{n}" for n in (1, 2)])]
+    other = SimpleNamespace(claim_marks={"book/a": [(ROW.id, "x")], "book/b": [(ROW.id, "y")]})
+    claim_role._merge(None, env, {"book/a"}, other)
+    claim_role._purge(None, env, "book/toy/index")
+    assert env.claim_marks == {"book/a": [(ROW.id, "x")]}
 
 
 def test_an_unknown_claim_is_a_warning(inliner):

@@ -462,8 +462,8 @@ globalThis.ShallowLab ??= { models: {} };
     const themes = new MutationObserver(() => panels.forEach((panel) => panel.recolour()));
     themes.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
     themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });  // JupyterLab's
-    new IntersectionObserver(([entry]) => {
-      away = !entry.isIntersecting;
+    new IntersectionObserver((entries) => {
+      away = !entries.at(-1).isIntersecting;  // several where it left and returned before this was called
       clock = performance.now();
       pump();
     }).observe(front);

@@ -13,7 +13,8 @@ Two layers, ReLU:
 
 Other networks:
 
-- two layers, any activation, loss, update rule and batch: :mod:`~shallow.train.plain`, the formulas, 4 B m d.
+- two layers, any activation, loss, update rule and batch, also many networks side by side:
+  :mod:`~shallow.train.plain`, the formulas, 4 B m d.
 - tanh or softplus, the first layer alone, square loss, full batch, gradient descent or Adam, also on a GPU:
   :mod:`~shallow.train.first_layer`, 4 n d m in matrix products.
 - committees of erf or ReLU with fixed read-out, square or absolute loss, fresh samples in every step:

@@ -97,7 +97,7 @@ def train(
     stream = None if batch is None else Batches(len(x), batch, rng)
     by_row = step * np.array([*[rates[1]] * x.shape[1], rates[2], rates[0]], dtype=np.float64)
     keep = np.where(by_row > 0, 1 - step * decay, 1.0)
-    kinds = ACTIVATIONS.index(activation), LOSSES.index(loss), RULES.index(rule)
+    kinds = _kind(activation), LOSSES.index(loss), RULES.index(rule)
     theta, inputs = _rows(network), _inputs(x)
     moments, losses, values, taken = np.zeros((2, *theta.shape)), [], [], 0
     for stop in [*records, steps]:
@@ -177,14 +177,18 @@ def hidden(x: np.ndarray, network: TwoLayer, activation: str = "relu") -> tuple[
     checks.array(("n", network.W.shape[1]), x=x)
     slopes = np.asarray(x, dtype=np.float64) @ network.W.T
     values, f = np.empty_like(slopes), np.empty(len(slopes))
-    _push(ACTIVATIONS.index(activation), (), slopes, slopes, network.b, network.v, values, slopes, f)
+    _push(_kind(activation), (), slopes, slopes, network.b, network.v, values, slopes, f)
     return values, slopes
 
 
 def _loss(x, y, theta, activation, loss, reduction, found):
     inputs, share = _inputs(x), 1.0 if reduction == "sum" else 1 / len(x)
     space = _space(inputs, x, theta.shape[1])
-    return _sums(ACTIVATIONS.index(activation), LOSSES.index(loss), inputs, x, y, share, theta, found, space)
+    return _sums(_kind(activation), LOSSES.index(loss), inputs, x, y, share, theta, found, space)
+
+
+def _kind(activation: str) -> tuple[int, ...]:
+    return (0,) * ACTIVATIONS.index(activation)
 
 
 def _inputs(x: np.ndarray) -> tuple[int, ...]:
@@ -237,11 +241,12 @@ _relu, _gelu, _tanh, _erf = map(_forward, ACTIVATIONS)
 
 @_kept
 def _push(activation, inputs, x, W, b, v, values, slopes, f):
-    if activation == 0:
+    """The pass of an activation, its number the length of a tuple: one is compiled, not all."""
+    if len(activation) == 0:
         _relu(inputs, x, W, b, v, values, slopes, f)
-    elif activation == 1:
+    elif len(activation) == 1:
         _gelu(inputs, x, W, b, v, values, slopes, f)
-    elif activation == 2:
+    elif len(activation) == 2:
         _tanh(inputs, x, W, b, v, values, slopes, f)
     else:
         _erf(inputs, x, W, b, v, values, slopes, f)

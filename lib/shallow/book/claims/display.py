@@ -64,6 +64,30 @@ def said(row: Row) -> str:
     return f"{answer}<div>by the rule: {verdict}{reading(row)}</div>{in_numbers(row)}"
 
 
+def card(row: Row, links: Mapping[str, str]) -> str:
+    """A claim at a glance: what they say, what became of it, what we found, the number that decides, and links."""
+    found = f'<p><span class="card-who">We found:</span> {escape(row.answer or row.outcome)}</p>'
+    to = "".join(f'<a href="{escape(address)}">{escape(name)}</a>' for name, address in links.items())
+    return (
+        f'<p><b>{row.id}</b> <span class="card-who">They say</span> '
+        f'<span class="ledger-place">({escape(row.place)})</span>: {escape(row.claim)}</p>'
+        f"<p>{badge(row.verdict)}{parts_list(row.parts)}</p>{reading(row)}{found}"
+        f"{deciding(row)}<p>{to}<code>python -m shallow claim {row.id}</code></p>"
+    )
+
+
+def deciding(row: Row) -> str:
+    """The first number that the rule compared, one with an interval where there is any, in a line."""
+    numbers = sorted(row.numbers.items(), key=lambda one: not isinstance(one[1], list))
+    for name, value in numbers:
+        values = value if isinstance(value, list) else [value]
+        if all(isinstance(one, int | float) and not isinstance(one, bool) for one in values):
+            middle, *ends = (f"{one:.3g}" for one in values)
+            interval = f" [{', '.join(ends)}]" if ends else ""
+            return f'<p class="card-number">{escape(name)}: {middle}{interval}</p>'
+    return ""
+
+
 def box(report: Report) -> Display:
     """A claim, where the document makes it, what came out, and its rule folded."""
     row = report.row

@@ -14,12 +14,12 @@ from shallow.book.claims.verdicts import VERDICTS
 
 
 def overview(folder: Path = paths.CLAIMS) -> Display:
-    """What each document claims, in a sentence, and a bar of the numbers of its claims with each verdict."""
+    """What each document claims, in a sentence, who wrote it, and a bar of its claims by verdict."""
     chapters = _chapters(folder)
     rows = [row for own in chapters.values() for row in own]
     body = "".join(
         f'<tr><th scope="row"><a href="{display.to(document.paper)}">{escape(document.name)}</a></th>'
-        f"<td>{escape(document.thesis)}</td><td>{_bar(own)}</td></tr>"
+        f"<td>{escape(document.thesis)} <small>{escape(_published(document))}</small></td><td>{_bar(own)}</td></tr>"
         for document, own in chapters.items()
     )
     foot = f'<tr><th scope="row">All</th><td>{len(rows)} claims</td><td>{_bar(rows)}</td></tr>'
@@ -33,10 +33,15 @@ def overview(folder: Path = paths.CLAIMS) -> Display:
     return Display("\n".join([*text, f"All: {_sum(rows)}"]), html)
 
 
+def _published(document: Document) -> str:
+    return f"{document.title}. {document.authors}, {document.year}. {document.published}."
+
+
 def _bar(rows: Sequence[Row]) -> str:
     """Numbers of claims on the colours of their verdicts, each as wide as its share, but wide enough to be read."""
     parts = "".join(
-        f'<span style="flex-grow:{number};background:{STYLE[verdict][1]}" title="{number} {verdict}">{number}</span>'
+        f'<span style="flex-grow:{number};background:{STYLE[verdict][1]}" title="{number} {verdict}">'
+        f"{STYLE[verdict][0]}&nbsp;{number}</span>"
         for verdict, number in counts(rows).items()
         if number
     )
