@@ -9,13 +9,20 @@ import numpy as np
 import torch
 
 from benchmarks import timing
-from benchmarks.hidden_structure import sequential
 from shallow import mlp
 from shallow.kernels import layered
 from shallow.stats import stream
 
 #: Widths and number of points: the networks of the chapter's two parts, with P = 8,897 and 52,225 parameters.
 CASES = [((7, 64, 64, 64, 1), 500), ((7, 64, 64, 64, 1), 2000), ((100, 512, 1), 500)]
+
+
+def sequential(weights, biases):
+    """A network in PyTorch with ReLU between its layers."""
+    layers = [torch.nn.Linear(*W.shape[::-1]) for W in weights]
+    for layer, W, b in zip(layers, weights, biases):
+        layer.weight.data, layer.bias.data = torch.tensor(W), torch.tensor(b)
+    return torch.nn.Sequential(*[part for layer in layers for part in (layer, torch.nn.ReLU())][:-1])
 
 
 def problem(widths, n):
