@@ -30,7 +30,7 @@ def test_the_pointer_opens_and_leaves_it(story, log):
     card.hover()
     story.wait_for_timeout(500)
     expect(card).to_be_visible()
-    story.locator("h1").first.hover()
+    story.mouse.move(2, 2)
     expect(card).to_have_count(0)
     assert log.clean(), log
 

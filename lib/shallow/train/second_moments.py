@@ -173,9 +173,9 @@ def gathered(patterns):
 
 @compiled
 def features(x, active):
-    """Inputs x_k in the columns of the patterns (n, K) that have them, else 0, shape (n, K d); and their sides.
+    r"""Inputs x_k in the columns of the patterns (n, K) that have them, else 0, shape (n, K d); and their sides.
 
-    The side of x_k is 1 / |x_k|, negative for a pattern without it; shape (K, n), filled up to whole tiles.
+    The side of x_k is $1 / \|x_k\|$, negative for a pattern without it; shape (K, n), filled up to whole tiles.
     """
     (n, d), K = x.shape, active.shape[1]
     found, sides = np.zeros((n, K * d)), np.full((K, (n + POINTS - 1) // POINTS * POINTS), -np.inf)
