@@ -9,7 +9,7 @@ claim that the ledger does not have is a warning, which fails the build.  In Jup
 """
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import escape
 
 from docutils import nodes
@@ -86,7 +86,8 @@ def _cards(app, doctree, page: str) -> None:
     """Below the first mark of a page the legend, at its end the cards; in the sections of claims the way back."""
     for section in doctree.findall(nodes.section):
         for id in section["ids"]:
-            if id.upper() in _rows() and (back := _back(app, page, id.upper())):
+            address = functools.partial(app.builder.get_relative_uri, page)
+            if id.upper() in _rows() and (back := links(app.env, id.upper(), address)):
                 section.insert(1, nodes.raw("", f'<p class="claim-back">Cited in {back}.</p>', format="html"))
     marks = [one for one in doctree.findall(nodes.reference) if "claim" in one.get("classes", ())]
     if not marks:
@@ -111,14 +112,13 @@ def _card(app, page: str, id: str) -> str:
     return display.card(_rows()[id], {"its own page": own})
 
 
-def _back(app, page: str, id: str) -> str:
-    """Links to the sentences that cite a claim, by page."""
+def links(env, id: str, address: Callable[[str], str]) -> str:
+    """Links to the sentences that cite a claim, by page; `address` of a page is where it is."""
     found = []
-    for other, labels in citing(app.env, id):
-        title = app.env.titles[other].astext()
-        address = app.builder.get_relative_uri(page, other)
-        more = "".join(f' <a href="{address}#{label}">({n})</a>' for n, label in enumerate(labels[1:], 2))
-        found.append(f'<a href="{address}#{labels[0]}">{escape(title)}</a>{more}')
+    for page, labels in citing(env, id):
+        first, *others = [f"{address(page)}#{label}" for label in labels]
+        more = "".join(f' <a href="{other}">({n})</a>' for n, other in enumerate(others, 2))
+        found.append(f'<a href="{first}">{escape(env.titles[page].astext())}</a>{more}')
     return ", ".join(found)
 
 

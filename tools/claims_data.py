@@ -16,9 +16,11 @@ import filecmp
 import io
 import json
 import shutil
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+import claim_role
 from fingerprint import fingerprint
 from ruamel.yaml import YAML
 
@@ -145,7 +147,14 @@ def reference(book: dict, id: str, address: str) -> str:
 
 
 def page(
-    row: claims.Row, one: dict, first: dict, document: claims.Document, around: list[str], cite: str, repository: str
+    row: claims.Row,
+    one: dict,
+    first: dict,
+    document: claims.Document,
+    around: list[str],
+    cite: str,
+    repository: str,
+    cited: Sequence[str],
 ) -> str:
     """The page of a claim: complete without scripts, for a browser, a printer and a search engine."""
     styles = ["styles/theme.css", "styles/pydata-sphinx-theme.css", "styles/sphinx-book-theme.css", "style.css"]
@@ -171,7 +180,7 @@ def page(
         reading=display.reading(row),
         finding=escape(row.outcome),
         numbers=_numbers(one["numbers"]),
-        evidence="".join(f"<li>{link}</li>" for link in _evidence(row, one, document, repository)),
+        evidence="".join(f"<li>{link}</li>" for link in [*_evidence(row, one, document, repository), *cited]),
         cite=escape(cite),
         rerun=one["rerun"],
     )
@@ -215,8 +224,11 @@ def _evidence(row: claims.Row, one: dict, document: claims.Document, repository:
     return [*links, 'As data: <a href="../claims.json" download>JSON</a>, <a href="../claims.csv" download>CSV</a>']
 
 
-def write(site: Path, base: str = "") -> list[dict]:
-    """Write data and pages into a built site, whose own address is `base` where it has one; returns the claims."""
+def write(site: Path, base: str = "", env=None) -> list[dict]:
+    """Write data and pages into a built site, whose own address is `base` where it has one; returns the claims.
+
+    The environment of Sphinx, if given, says which sentences cite a claim.
+    """
     book = YAML(typ="safe").load(paths.ROOT / "CITATION.cff")
     documents, rows = claims.documents(), claims.everything()
     first = first_rules()
@@ -246,7 +258,11 @@ def write(site: Path, base: str = "") -> list[dict]:
         address = f"{base.rstrip('/')}/book/{one['address']}"
         address = address if base else f"{book['repository-code']}, page book/{one['address']}"
         cite = reference(book, row.id, address)
-        text = page(row, one, first.get(row.id, {}), documents[row.chapter], around, cite, book["repository-code"])
+        cited = [
+            f"Cited in {links}" for links in [env and claim_role.links(env, row.id, "../../{}.html".format)] if links
+        ]
+        about = row, one, first.get(row.id, {}), documents[row.chapter], around, cite
+        text = page(*about, book["repository-code"], cited)
         (folder / one["address"]).write_text(text, encoding="utf-8")
     return entries
 
@@ -262,7 +278,7 @@ def copy_records(site: Path) -> None:
 
 def _finish(app, problem) -> None:
     if problem is None and app.builder.format == "html":
-        write(Path(app.outdir), app.config.html_baseurl)
+        write(Path(app.outdir), app.config.html_baseurl, app.env)
         copy_records(Path(app.outdir))
 
 

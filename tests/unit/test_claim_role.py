@@ -37,6 +37,11 @@ def test_pages_that_cite_a_claim_are_found_again(inliner):
     for _ in range(2):
         claim_role.Claim()("claim", "", ROW.id, 7, inliner)
     assert list(claim_role.citing(env, ROW.id)) == [("book/toy/index", [f"{ROW.id.lower()}-cited-{n}" for n in (1, 2)])]
+    env.titles = {"book/toy/index": nodes.title(text="A & b")}
+    label = f"{ROW.id.lower()}-cited"
+    assert claim_role.links(env, ROW.id, "../{}.html".format) == (
+        f'<a href="../book/toy/index.html#{label}-1">A &amp; b</a> <a href="../book/toy/index.html#{label}-2">(2)</a>'
+    )
     other = SimpleNamespace(claim_marks={"book/a": [(ROW.id, "x")], "book/b": [(ROW.id, "y")]})
     claim_role._merge(None, env, {"book/a"}, other)
     claim_role._purge(None, env, "book/toy/index")

@@ -52,4 +52,5 @@ def test_counts_at_a_glance(toy, folder):
     assert repr(overview) == f"Toy: {line}\n    Toys rise & shine.\nAll: {line}"
     assert all("read otherwise" in shown._repr_html_() for shown in (table, overview))
     html = overview._repr_html_()
-    assert html.count('title="1 partly">◐&nbsp;1</span>') == 2 and "Toys rise &amp; shine." in html and "contradicted" not in html
+    assert html.count('title="1 partly">◐&nbsp;1</span>') == 2
+    assert "Toys rise &amp; shine." in html and "contradicted" not in html
