@@ -70,6 +70,25 @@
         body.querySelector("small").textContent = `${here} ${here === 1 ? "claim" : "claims"}`;
       }
       form.querySelector("output").value = `${shown} of ${rows.length} claims`;
+      mark(wanted);
+    }
+
+    // The words that were searched for, where the browser can mark them.
+    function mark(words) {
+      if (!window.Highlight) return;
+      const found = new Highlight();
+      for (const row of words.length ? rows.filter((row) => !row.hidden) : []) {
+        const walker = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
+        for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+          const text = node.data.toLowerCase();
+          for (const word of words) {
+            for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+              found.add(new StaticRange({ startContainer: node, startOffset: at, endContainer: node, endOffset: at + word.length }));
+            }
+          }
+        }
+      }
+      CSS.highlights.set("ledger-word", found);
     }
 
     function remember() {
@@ -89,7 +108,7 @@
         for (const select of form.querySelectorAll("select")) if (select.selectedIndex < 0) select.selectedIndex = 0;
       }
       show();
-      if (!hash.includes("=")) document.getElementById(hash)?.scrollIntoView();
+      (hash.includes("=") ? form : document.getElementById(hash))?.scrollIntoView();
     }
 
     form.addEventListener("input", () => { show(); remember(); });

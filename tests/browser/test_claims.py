@@ -66,6 +66,24 @@ def test_an_address_holds_a_view(page, site, log):
     assert log.clean(), log
 
 
+def test_a_number_leads_to_its_claims_and_the_filters_stay_in_view(ledger):
+    ledger.locator(".ledger-counts tbody tr").filter(has_text="contradicted").get_by_role("link").first.click()
+    expected = ids(verdict="contradicted", chapter="cyclic_labels")
+    assert visible(ledger) == expected != []
+    expect(ledger.locator(".ledger-filters")).to_be_in_viewport()
+    ledger.locator(f"#{expected[-1].lower()}").scroll_into_view_if_needed()
+    ledger.mouse.wheel(0, 2000)
+    expect(ledger.locator(".ledger-filters")).to_be_in_viewport()
+
+
+def test_words_that_are_searched_for_are_marked(ledger):
+    ledger.locator(".ledger-filters [name=text]").fill("orthant")
+    assert visible(ledger)
+    one = "range => range.startContainer.data.slice(range.startOffset, range.endOffset)"
+    marked = f"[...CSS.highlights.get('ledger-word')].map({one})"
+    assert {word.lower() for word in ledger.evaluate(marked)} == {"orthant"}
+
+
 @pytest.mark.parametrize("field", ["kind", "verdict"])
 def test_grouping_there_and_back(ledger, field):
     assert visible(ledger) == ids()

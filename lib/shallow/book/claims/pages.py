@@ -57,7 +57,13 @@ def counts_table(folder: Path = paths.CLAIMS) -> Display:
         f'<a href="{display.to("claims")}#{document.chapter}">{escape(document.name)}</a>' for document in chapters
     ]
     head = "".join(f'<th scope="col">{name}</th>' for name in ("", *names, "All"))
-    body = [_counts_row(badge(verdict), [counts(column)[verdict] for column in columns]) for verdict in VERDICTS]
+    own = [*(f"&chapter={document.chapter}" for document in chapters), ""]
+    body = [
+        _counts_row(
+            badge(verdict), [counts(column)[verdict] for column in columns], [f"verdict={verdict}{one}" for one in own]
+        )
+        for verdict in VERDICTS
+    ]
     if any(others := [sum(row.reading is not None for row in column) for column in columns]):
         body.append(_counts_row("read otherwise", others))
     body.append(_counts_row("claims", [len(column) for column in columns]))
@@ -66,8 +72,13 @@ def counts_table(folder: Path = paths.CLAIMS) -> Display:
     return Display("\n".join(text), html)
 
 
-def _counts_row(label: str, numbers: Sequence[int]) -> str:
-    cells = "".join(f"<td>{number}</td>" if number else '<td class="ledger-zero">0</td>' for number in numbers)
+def _counts_row(label: str, numbers: Sequence[int], views: Sequence[str] = ()) -> str:
+    """A row of numbers, those that are not 0 linked to what they count, where `views` of the ledger are given."""
+    shown = [f'<a href="{display.to("claims")}#{view}">{n}</a>' for n, view in zip(numbers, views)] or numbers
+    cells = "".join(
+        f"<td>{one}</td>" if number else '<td class="ledger-zero">0</td>'
+        for number, one in zip(numbers, shown, strict=True)
+    )
     return f'<tr><th scope="row">{label}</th>{cells}</tr>'
 
 
