@@ -107,14 +107,9 @@ def measure(rounds: int, threads: int) -> list[dict]:
     rows = []
     for trainer, (_, _, (n, d, m)) in RUNS.items():
         with TemporaryDirectory() as cache:
-            code, environment = (
-                f"from benchmarks import first_calls as f; f.report({trainer!r})",
-                {"NUMBA_CACHE_DIR": cache},
-            )
-            command = [sys.executable, "-c", code]
-            found = [
-                json.loads(subprocess.check_output(command, env=os.environ | environment)) for _ in range(1 + rounds)
-            ]
+            command = [sys.executable, "-c", f"from benchmarks import first_calls as f; f.report({trainer!r})"]
+            alone = os.environ | {"NUMBA_CACHE_DIR": cache}
+            found = [json.loads(subprocess.check_output(command, env=alone)) for _ in range(1 + rounds)]
         compiled, *cached = (seconds for seconds, _ in found)
         row = {"trainer": trainer, "problem": f"n {n}, d {d}, m {m}", "compiled": compiled, "times": cached}
         rows.append(row | {"memory": float(np.median([memory for _, memory in found]))})

@@ -142,8 +142,8 @@ def train(
     Raises:
         ValueError: for impossible input, naming the argument.
 
-    Cost: 6 P operations per point and epoch, P parameters; a step of 32 points takes about 13 microseconds at P = 8,900
-    and 50 at 52,000 in float32 with AVX-512, twice that without.
+    Cost: 6 P operations per point and epoch, P parameters; a step of 32 points takes about 14 microseconds at P = 8,900
+    and 55 at 52,000 in float32 with AVX-512, up to twice that without.
     """
     replicas = len(networks)
     for table, given in ((LOSSES, {"loss": loss}), (OPTIMISERS, {"optimiser": optimiser}), (MODES, {"mode": mode})):

@@ -139,7 +139,7 @@ def train_each(
         options: those of :func:`train`; a `measure` is called in the threads.
 
     Raises:
-        ValueError, Diverged: as :func:`train` does, of the first network in their order; the others are not waited for.
+        ValueError, Diverged: as :func:`train` does, of the first network in their order; those not begun are left out.
     """
     checks.integers(1, jobs=jobs)
     if rngs is not None:
