@@ -1,4 +1,4 @@
-"""Drawings of the chapter, for its pages alone: on the axes that they are given, returning nothing."""
+"""Drawings of the chapter, for its pages alone, on the axes that they are given."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from experiments.cyclic_labels import laboratory, loss_curves
 from experiments.cyclic_labels.bumps import cells as bumps
 from experiments.cyclic_labels.kernel import kernel_spectra, modes
-from experiments.cyclic_labels.variance import heatmaps, initialisation
+from experiments.cyclic_labels.variance import ensembles, heatmaps, initialisation
 from shallow import checks, stats
 from shallow.book import figures
 
@@ -36,6 +38,49 @@ def loss(ax: Axes, record: xr.Dataset, which: str, *, low: float | None = None, 
     if which == "train":
         half = _first(record.zero_epoch).fillna(np.inf).median("model") / 1000
         ax.plot(half.n, half.where(half < np.inf), "w.", ms=4, markeredgecolor="k", markeredgewidth=0.3)
+
+
+def ten_models(record: xr.Dataset) -> xr.Dataset:
+    """Of a record of :func:`.heatmaps.models`, what the document draws: 10 V and both losses summed over the models."""
+    V = ensembles.variance(heatmaps.unpack(record.gram.transpose("n", "epoch", "pair").values))
+    sums = record[["train_loss", "test_loss"]].sum("model")
+    return sums.assign(variance=(("n", "epoch"), heatmaps.TEN * V))
+
+
+def forty_models(record: xr.Dataset) -> xr.Dataset:
+    """Of a record of :func:`.heatmaps.heatmap` (its first set), the same, as means over its models times ten."""
+    found = {name: heatmaps.on_ten(record, name) for name in ("train_loss", "test_loss")}
+    return xr.Dataset({k: _first(v) for k, v in found.items()} | {"variance": heatmaps.TEN * _first(record.variance)})
+
+
+#: What a map of the document shows: the title of its colours, and where they end in all maps, above every value.
+MAPPED = {"variance": ("$10\\,V$", 5000), "train_loss": ("training loss", 2100), "test_loss": ("test loss", 30)}
+
+
+def maps(shown: dict[str, tuple[xr.Dataset, str]]) -> Figure:
+    """Maps of :func:`ten_models` or :func:`forty_models` by title, each with the name of what it shows, side by side.
+
+    The colours go from zero to an end that all maps share, by the cube root: few values are large, none is cut off, and
+    zeros, which a logarithm could not show, have their place.
+
+    Raises:
+        ValueError: for a value beyond the end of its colours.
+    """
+    figure, axes = plt.subplots(1, len(shown), figsize=(7, 2.9), layout="constrained", sharey=True)
+    for ax, (title, (record, name)) in zip(axes, shown.items(), strict=True):
+        label, end = MAPPED[name]
+        values = record[name].transpose("epoch", "n")
+        if not values.max() <= end:
+            raise ValueError(f"{name} must not exceed {end}, got {float(values.max())}")
+        scale = PowerNorm(1 / 3, 0, end)
+        mesh = ax.pcolormesh(values.n, values.epoch / 1000, values, norm=scale, shading="nearest", rasterized=True)
+        ticks = [0, *(s * 10**k for k in range(4) for s in (1, 2, 5) if end / 200 < s * 10**k <= end)]
+        figure.colorbar(mesh, ax=ax, label=label, pad=0.02, ticks=ticks).minorticks_off()
+        ax.grid(False)
+        ax.set(xlabel="sample size $n$", ylabel="epoch (thousands)")
+        ax.set_title(title, fontsize="medium")
+        ax.label_outer()
+    return figure
 
 
 def heatmap(
@@ -97,6 +142,43 @@ def projections(
             ax.axvline(float(found[name]), color="0.3", lw=1, ls=style, zorder=4)
 
 
+def modes_apart(figure: Figure, width: int, seed: int, *, first: int = 120, step: float = 0.001) -> None:
+    r"""Figures 8 to 10 of the document, for a run of two_rightmost: nothing is cut off, no curve hides another.
+
+    Left: the losses over all epochs, and over the `first` ones.  Right: a row for each projection
+    $\beta_1, \dots, \beta_5$ at every epoch (grey) and its root mean square over 400 epochs (black), over all
+    epochs and over the `first`.  Low (dotted) and peak (dashed) of the bump are marked.
+    """
+    options = dict(design="two_rightmost", width=width, step=step)
+    losses = loss_curves.run(seed, **options)
+    beginning = loss_curves.run(seed, epochs=first, every=1, **options)
+    found = bumps.slow(losses.expand_dims(seed=[seed])).isel(seed=0)
+    beta = modes.every_epoch(seed, **options)
+    window = modes.WINDOW * modes.EVERY
+    size = modes.moving_rms(beta, window)[:: modes.EVERY]
+    left, right = figure.subfigures(1, 2, width_ratios=(1, 1.9))
+    above, below = left.subplots(2, 1, height_ratios=(1.6, 1))
+    for ax, run in ((above, losses), (below, beginning)):
+        figures.losses(ax, run.epoch, run.train_loss / losses["count"].sum(), run.test_loss)
+        ax.set(ylabel="mean hinge loss")
+    above.set(yscale="log", xticks=[0, 10_000, 20_000])
+    figures.log_ticks(above.yaxis)
+    above.legend(fontsize="small")
+    below.set(ylim=(0, None))
+    below.get_legend().remove()
+    rows = right.subplots(5, 2, sharex="col", sharey="row", width_ratios=(1.5, 1))
+    for i, (whole, early) in enumerate(rows):
+        whole.plot(beta[:, i], color=figures.COLOURS["null"], lw=0.3, rasterized=True)
+        whole.plot(modes.EVERY * np.arange(len(size)) + window // 2, size[:, i], color="k", ls="-", lw=1.2)
+        early.plot(beta[: first + 1, i], color=figures.COLOURS["null"], ls="-", lw=0.8)
+        whole.set_ylabel(rf"$\beta_{i + 1}$", rotation=0, labelpad=8, va="center")
+    rows[-1, 0].set(xlabel="epoch", xticks=[0, 10_000, 20_000])
+    rows[-1, 1].set(xlabel="epoch")
+    for ax in (above, *rows[:, 0]):
+        for name, style in (("low", ":"), ("peak", "--")) if found.recovers else ():
+            ax.axvline(float(found[name]), color="0.3", lw=0.9, ls=style, zorder=4)
+
+
 def odd_curves(ax: Axes, seed: int, *, n: int, step: float, agop: float) -> None:
     """Mean training and test loss of one run on n random points; low and peak of a bump marked by verticals."""
     trained = loss_curves.run(seed, n=n, step=step, agop=agop)
@@ -136,6 +218,26 @@ def changes(ax: Axes, networks: dict[str, xr.Dataset], of: str) -> None:
     ax.set_yticks(rows, list(CHANGES.values()))
     ax.grid(False, axis="y")
     ax.set(ylim=(len(CHANGES) - 0.5, -0.5), xlim=(0, None), xlabel=f"{of} over plain")
+
+
+def watched_losses(ax: Axes, run: xr.Dataset, low: int, peak: int) -> None:
+    """Both mean losses of a run, the running median of its test loss, and the low and the peak of its bump."""
+    figures.losses(ax, run.epoch, run.train_loss / run["count"].sum(), run.test_loss)
+    ax.plot(run.epoch, bumps.smooth(run.test_loss.values[None])[0], color="k", ls="-", lw=1)
+    for epoch, style in ((low, ":"), (peak, "--")):
+        ax.axvline(epoch, color="0.4", ls=style, lw=1)
+    ax.set(ylabel="mean hinge loss", ylim=(0, None))
+
+
+def output(ax: Axes, run: xr.Dataset, epoch: int) -> Line2D:
+    """The output of a run at one epoch with its training points, on a frame for all epochs; its line, to be moved."""
+    figures.clusters(ax, 3)
+    (line,) = ax.plot(loss_curves.GRID, run.predictions.sel(epoch=epoch), color="k", ls="-", lw=1.2)
+    figures.sample(ax, run.x, run.y)
+    room = 0.05 * float(run.predictions.max() - run.predictions.min())
+    ax.set(xlabel="$x$", ylabel="output $f(x)$")
+    ax.set_ylim(float(run.predictions.min()) - room, float(run.predictions.max()) + room)
+    return line
 
 
 def first_preset() -> Figure:

@@ -25,36 +25,41 @@ def settings(counts: tuple[int, ...], **changes: Any) -> Settings:
 
 
 POOR, EQUAL = (10, 10, 10, 10, 9, 1), (9, 9, 8, 8, 8, 8)
-#: key, the button's label, what was found, settings.
-PRESETS: list[tuple[str, str, str, Settings]] = [
+#: key, the button's label, what to guess, what was found, settings.
+PRESETS: list[tuple[str, str, str, str, Settings]] = [
     (
         "poor",
         "One point in the last cluster",
+        "The last cluster has one training point, others nine or ten. Does the test loss fall with the training loss?",
         "The test loss climbs while the training loss falls, and comes down again: here the bump is common.",
         settings(POOR),
     ),
     (
         "balanced",
         "Balanced clusters",
-        "As many points, dealt evenly: the bump is rare, and where it occurs it is small.",
+        "As many points, but dealt evenly over the clusters. How do the two losses go now?",
+        "They fall together, but for small waves. With points dealt evenly a bump is rare, and small where it occurs.",
         settings(EQUAL),
     ),
     (
         "small_step",
-        "A tenth of the step",
-        "The climb stays and takes ten times as long: too large a step is not its cause.",
+        "A tenth of the learning rate",
+        "Ten times smaller steps, as many epochs. Does the test loss still climb?",
+        "It does, ten times slower: 20,000 epochs show what 2,000 did, the climb. Too large a step is not its cause.",
         settings(POOR, step=0.0001),
     ),
     (
         "mean",
         "Mean instead of sum",
-        "The mean is the sum with a fiftieth of the step: after 20,000 epochs little has been learned.",
+        "The loss is averaged over the fifty points, not summed. How far do 20,000 epochs get?",
+        "The mean is the sum with a fiftieth of the learning rate: after 20,000 epochs little has been learned.",
         settings(POOR, loss="mean"),
     ),
     (
         "antisymmetric",
         "Antisymmetric start",
-        "The network starts as f = 0, in two opposite copies: the bump is there all the same, lower.",
+        "The network starts as f = 0, in two opposite copies. Was the climb due to the random first function?",
+        "No: the bump is there all the same, lower.",
         settings(POOR, initial="antisymmetric"),
     ),
 ]
@@ -85,11 +90,11 @@ def checksum(run: univariate.Run) -> int:
 def recorded() -> list[dict]:
     """The presets with their runs, as `laboratories.show` embeds them; x, y and the last f are for drawing alone."""
     presets = []
-    for key, label, note, chosen in PRESETS:
+    for key, label, ask, note, chosen in PRESETS:
         sample, run = train(chosen)
         arrays = {"x": sample.x, "y": sample.y, "f": run.predictions[-1]}
         drawn = {name: values.round(4).tolist() for name, values in arrays.items()}
         values = {name: curve.tolist() for name, curve in losses(chosen, run).items()}
         book = {"values": values, "arrays": drawn, "checksum": checksum(run)}
-        presets.append({"key": key, "label": label, "note": note, "settings": chosen, "run": book})
+        presets.append({"key": key, "label": label, "ask": ask, "note": note, "settings": chosen, "run": book})
     return presets

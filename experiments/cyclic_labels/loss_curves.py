@@ -54,11 +54,14 @@ def run(
     alpha: float = 1.0,
     antisymmetric: bool = False,
     train: str = "all",
+    rates: tuple[float, float, float] | None = None,
     agop: float = 0.0,
     decay: float = 0.0,
     keep: tuple[str, ...] = (),
 ) -> xr.Dataset:
     """Train one network and reduce it to its loss curves over `epoch` (records) and `cluster`.
+
+    `rates`, the steps of v, W and b over `step`, replace those of `train`.
 
     train_loss is the summed hinge, test_loss its mean on the grid, trace the mean f'^2 at the training points (the
     trace of the AGOP), error the misclassified share of the grid; zero_epoch is NaN if the training loss never reached
@@ -66,9 +69,9 @@ def run(
     cluster) and "sample" (x, y).  A diverged run has NaN everywhere.
     """
     sample = cyclic.sample(n, periods=periods, base=base, seed=seed, design=design)
-    network, rates = start(sample.rng, width, initial=initial, alpha=alpha, antisymmetric=antisymmetric)
-    if train != "all":
-        rates = RATES[train]
+    network, default = start(sample.rng, width, initial=initial, alpha=alpha, antisymmetric=antisymmetric)
+    if rates is None:
+        rates = default if train == "all" else RATES[train]
     records = schedule(every, epochs)
     try:
         result = univariate.train(

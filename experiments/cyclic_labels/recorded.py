@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from experiments.cyclic_labels.bumps import cells as bumps
-from experiments.cyclic_labels.bumps import embedding, mechanism, undersampling
+from experiments.cyclic_labels.bumps import embedding, mechanism, population, undersampling
 from experiments.cyclic_labels.kernel import kernel_regime, modes
 from experiments.cyclic_labels.penalty import cells as regularisation
 from experiments.cyclic_labels.settings import cells as trainer_agreement
-from experiments.cyclic_labels.variance import amplitudes, heatmaps, initialisation, loss_reduction
+from experiments.cyclic_labels.theory import poor_cluster
+from experiments.cyclic_labels.variance import amplitudes, heatmaps, heights, initialisation, loss_reduction
 
 MODULES = (
     heatmaps,
@@ -16,6 +17,9 @@ MODULES = (
     loss_reduction,
     amplitudes,
     undersampling,
+    population,
+    poor_cluster,
+    heights,
     embedding,
     modes,
     kernel_regime,

@@ -24,8 +24,8 @@ def smooth(values: np.ndarray, window: int = WINDOW) -> np.ndarray:
     return median_filter(values, size=size, mode="nearest")
 
 
-def _from_start(runs: xr.Dataset) -> xr.Dataset:
-    return runs.isel(epoch=np.flatnonzero(runs.epoch >= START))
+def _from_start(runs: xr.Dataset, start: int = START) -> xr.Dataset:
+    return runs.isel(epoch=np.flatnonzero(runs.epoch >= start))
 
 
 def _every_hundred(runs: xr.Dataset) -> xr.Dataset:
@@ -33,11 +33,11 @@ def _every_hundred(runs: xr.Dataset) -> xr.Dataset:
     return runs.isel(epoch=np.flatnonzero(runs.epoch % INTERVAL == 0)).transpose("seed", "epoch", ...)
 
 
-def slow(runs: xr.Dataset, *, rise: float = RISE, window: int = WINDOW) -> xr.Dataset:
+def slow(runs: xr.Dataset, *, rise: float = RISE, window: int = WINDOW, start: int = START) -> xr.Dataset:
     """The slow bump of each run: where the smoothed test loss rises most above its running minimum.
 
     Runs are those of :func:`loss_curves.run` stacked along `seed`, with records at least every 100 epochs; other
-    thresholds and windows (of the running median, in records) are for looking at what hangs on them.
+    thresholds, windows (of the running median, in records) and first epochs are for looking at what hangs on them.
 
     Returns over `seed`: rise (of the running median of 11 records, 100 epochs apart, above its running minimum, epochs
     >= 500), low and peak (epochs), and the flags bump (rise > 0.05), diverging (a bump at whose peak the training loss,
@@ -46,15 +46,15 @@ def slow(runs: xr.Dataset, *, rise: float = RISE, window: int = WINDOW) -> xr.Da
     has no bump.
     """
     every = _every_hundred(runs)
-    if not (np.diff(every.epoch) == INTERVAL).all() or every.epoch[-1] < START:
+    if not (np.diff(every.epoch) == INTERVAL).all() or every.epoch[-1] < start:
         given = runs.epoch.values
-        raise ValueError(f"runs must have a record every {INTERVAL} epochs up to {START} or more, got epochs {given}")
+        raise ValueError(f"runs must have a record every {INTERVAL} epochs up to {start} or more, got epochs {given}")
     smoothed = every.assign(
         test_loss=(("seed", "epoch"), smooth(every.test_loss.values, window)),
         train_loss=(("seed", "epoch"), smooth(every.train_loss.values, window)),
         cluster_loss=(("seed", "epoch", "cluster"), smooth(every.cluster_loss.values, window)),
     )
-    late = _from_start(smoothed)
+    late = _from_start(smoothed, start)
     test, train, epoch = late.test_loss.values, late.train_loss.values, late.epoch.values
     rises = test - np.minimum.accumulate(test, axis=1)
     finite = np.isfinite(test).all(axis=1)
@@ -179,13 +179,21 @@ def refined(seed: int, design: str, refinement: int, *, n: int = 50, width: int 
     unrefined step, so that the definitions of this module apply unchanged.  Returns scalars, with stability
     $= \eta\lambda_1/k$, $\lambda_1$ of the tangent kernel at initialisation.
     """
-    step, epochs, every = STEP / refinement, EPOCHS * refinement, 100 * refinement
-    curves = loss_curves.run(seed, design=design, step=step, n=n, width=width, epochs=epochs, every=every)
-    curves = curves.assign_coords(epoch=curves.epoch // refinement).expand_dims(seed=[seed])
+    curves = cut(seed, refinement, design=design, n=n, width=width)
     found = slow(curves).assign(spike=spikes(curves).spike).squeeze("seed", drop=True)
     data = cyclic.sample(n, base=7, seed=seed, design=design)
     values, _ = empirical.eigenbasis(empirical.ntk(nets.default(data.rng, width), data.x))
-    return found.assign(stability=step * values[0])
+    return found.assign(stability=STEP / refinement * values[0])
+
+
+def cut(seed: int, refinement: int, **options) -> xr.Dataset:
+    """:func:`loss_curves.run` with every step of 0.001 cut into `refinement`, epochs counted in units of the uncut one.
+
+    Its one seed is a dimension.
+    """
+    step, epochs, every = STEP / refinement, EPOCHS * refinement, INTERVAL * refinement
+    curves = loss_curves.run(seed, step=step, epochs=epochs, every=every, **options)
+    return curves.assign_coords(epoch=curves.epoch // refinement).expand_dims(seed=[seed])
 
 
 #: One thing changed, and what the step is divided by: the size of the kernel's largest eigenvalue, which grows like m n

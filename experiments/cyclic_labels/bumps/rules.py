@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
@@ -16,6 +17,8 @@ from shallow.stats import Interval
 STEPS = (0.001, 0.01)
 STEP = 0.001  # of the rules that look at one
 DESIGNS = "cyclic_labels/bumps/designs"  # seven designs, two steps, fifty seeds
+RANDOM = "cyclic_labels/bumps/random_data"
+DRAWN = (20, 50)  # CL-14: sizes of the random sets that decide
 FEW = [1, 2, 3, 5, 8]  # points in the poor cluster; with none nothing can be fitted
 
 
@@ -62,21 +65,53 @@ def cl_13(runs, *, majority):
     )
 
 
-@decides(runs=DESIGNS)
-def cl_14(runs, *, least, majority):
+def from_start(random: xr.Dataset, n: int, refinement: int, start: int = 500) -> xr.Dataset:
+    """The random sets of one size at one step, looked at from an epoch on, with `smallest`, the smallest count."""
+    runs = random.sel(n=n, refinement=refinement, start=start)
+    return runs.assign(smallest=runs["count"].min("place"))
+
+
+def by_smallest(runs: xr.Dataset) -> dict[str, Interval]:
+    """Share of bumps among the sets of :func:`from_start` with an empty cluster, a lone point, or neither."""
+    kinds = {"none": runs.smallest == 0, "one": runs.smallest == 1, "more": runs.smallest >= 2}
+    return {name: stats.wilson(runs.diverging.values[flags.values] > 0) for name, flags in kinds.items() if flags.any()}
+
+
+def in_lone(runs: xr.Dataset, flag: str = "diverging") -> Interval | None:
+    """Share of the bumps of :func:`from_start` that are in a cluster with at most one point; None without a bump."""
+    found = runs.isel(seed=np.flatnonzero(runs[flag] > 0))
+    return stats.wilson(found["count"].sel(place=found.cluster).values <= 1) if found.sizes["seed"] else None
+
+
+@decides(runs=DESIGNS, random=RANDOM)
+def cl_14(runs, random, *, least, majority):
     """Section 3: the odd curves are largely due to undersampled clusters."""
     more = {step: excess(runs, "poor(5,1)", step) for step in STEPS}
     inside = {step: attributed(runs, step) for step in STEPS}
-    random = runs.sel(design="iid", step=STEP)
-    link = undersampling.correlation(random.rise.values, random["count"].min("place").values, name="smallest")
-    shares = {f"{d}, step {s}": fraction(runs, d, s) for d in ("poor(5,1)", "strat", "iid") for s in STEPS}
+    sets = {(n, k): from_start(random, n, k) for n in DRAWN for k in random.refinement.values}
+    lone = {key: in_lone(found) for key, found in sets.items()}
+    parts = {"designs": claims.all_of(*(one.exceeds(least) for one in more.values()), *_majority(inside, majority))}
+    for n in DRAWN:
+        parts[f"random sets of {n}"] = claims.all_of(*_majority({k: v for k, v in lone.items() if k[0] == n}, majority))
     return Found(
-        {f"step {s}": claims.all_of(more[s].exceeds(least), inside[s].exceeds(majority)) for s in STEPS},
+        parts,
         {f"poor(5,1) minus strat, step {s}": more[s] for s in STEPS}
         | {f"in a poor cluster, step {s}": inside[s] for s in STEPS}
-        | shares
-        | {"random data, rank correlation of rise and smallest count": link},
+        | {f"{d}, step {s}": fraction(runs, d, s) for d in ("poor(5,1)", "strat") for s in STEPS}
+        | {
+            f"n = {n}, step 0.001 / {k}, {name}": v
+            for (n, k), one in sets.items()
+            for name, v in by_smallest(one).items()
+        }
+        | {f"n = {n}, step 0.001 / {k}, in a lone cluster": found for (n, k), found in lone.items() if found}
+        | {f"n = {n}, step 0.001 / {k}, bumps": int(one.diverging.sum()) for (n, k), one in sets.items()}
+        | {f"n = {n}, step 0.001 / {k}, recovering": in_lone(one, "recovers") for (n, k), one in sets.items()},
     )
+
+
+def _majority(shares: Mapping[object, Interval | None], majority: float) -> list[bool | None]:
+    """Whether each share, of those that can be formed, exceeds the majority."""
+    return [share.exceeds(majority) for share in shares.values() if share is not None]
 
 
 @decides(spikes="cyclic_labels/bumps/spikes", small="cyclic_labels/bumps/small_steps")

@@ -325,6 +325,28 @@ def every_epoch(seed: int, *, design: str, width: int, step: float, n: int = 50,
     return run.gradients @ vectors[:, :MODES]
 
 
+@releases_gil
+def early(seed: int, *, design: str, width: int, step: float) -> xr.Dataset:
+    r"""The first 2000 epochs of the run of :func:`track`, over `mode`: swing, the root mean square of the change of
+    $\beta_i$ from one epoch to the next, and flips, its sign changes per 100 epochs; participation, of all modes in
+    $\sum_t |g(t)|^2$ over the first 1000 epochs.
+
+    A projection that swings about a mean that is not zero never changes its sign.
+    """
+    sample = cyclic.sample(50, base=7, seed=seed, design=design)
+    network = nets.default(sample.rng, width)
+    vectors = empirical.eigenbasis(empirical.ntk(network, sample.x))[1]
+    run = univariate.train(sample.x, sample.y, network, step=step, epochs=2000, keep_gradients=True)
+    beta = run.projections(vectors)
+    first = beta[:, :MODES]
+    data = {
+        "swing": ("mode", np.sqrt((np.diff(first, axis=0) ** 2).mean(axis=0))),
+        "flips": ("mode", 100 * sign_changes(first) / len(first)),
+        "participation": ((), participation((beta[:1000] ** 2).sum(axis=0))),
+    }
+    return xr.Dataset(data, {"mode": NUMBERS})
+
+
 MODE_STEPS, MODE_DESIGNS = [0.0001, 0.001, 0.01], ["iid", "strat", "two_rightmost"]
 RECORDS: dict[str, Recipe] = {
     "modes": Recipe(
@@ -339,6 +361,11 @@ RECORDS: dict[str, Recipe] = {
         {"step": MODE_STEPS, "design": MODE_DESIGNS, "seed": list(range(10))},
         {"width": 8192},
         "The same at width 8192",
+    ),
+    "early_swings": Recipe(
+        early,
+        {"width": [128, 512, 8192], "step": [0.001, 0.01], "design": ["iid", "two_rightmost"], "seed": list(range(50))},
+        about="How far the projections swing from epoch to epoch in the first 2,000 epochs",
     ),
     "projection_ends": Recipe(
         ends,

@@ -29,6 +29,7 @@ BUMPS = "cyclic_labels/kernel/bumps_by_width"
 WINDOWS = "cyclic_labels/kernel/bump_windows"
 SPECTRA = "cyclic_labels/kernel/spectra"
 ENDS = "cyclic_labels/kernel/projection_ends"
+SWINGS = "cyclic_labels/kernel/early_swings"
 
 
 def by_width(summaries: Sequence[xr.Dataset]) -> dict[int, xr.Dataset]:
@@ -215,16 +216,16 @@ def cl_36(summaries, *, ordered):
     return Found(parts, found | {"above 0": sum(above[0]), "mean above 0": sum(above[1]), "settings": len(above[0])})
 
 
-@decides(summaries=MODES)
-def cl_41(summaries, *, strong):
-    """Section 5 and Figure 10: do five modes carry the gradient, and is it compressed at width 8192?"""
+@decides(summaries=MODES, swings=SWINGS)
+def cl_41(summaries, swings, *, strong):
+    """Section 5 and Figure 10: do five modes carry the gradient, and is it compressed at width 8192, early on?"""
     runs = {m: group.sel(step=0.001, design="iid") for m, group in by_width(summaries).items()}
     five, spread = {}, {}
     for m, group in runs.items():
         five[m] = stats.bootstrap(group.captured.sel(leading=5).values, np.median, name=f"CL-41 five {m}")
         spread[m] = stats.bootstrap(group.participation.values, np.median, name=f"CL-41 participation {m}")
-    wide, seeds = runs[8192].participation.values, runs[8192].sizes["seed"]
-    over = {m: _ratio(wide, runs[m].participation.values[:seeds], f"CL-41 {m}") for m in WIDTHS[:2]}
+    early = {m: swings.participation.sel(width=m, step=0.001, design="iid").values for m in WIDTHS}
+    over = {m: _ratio(early[8192], early[m], f"CL-41 {m}") for m in WIDTHS[:2]}
     compressed = claims.all_of(*(claims.below(ratio, strong) for ratio in over.values()))
     return Found(
         {"a": "answered", "b": "answered", "c": compressed},
@@ -232,6 +233,7 @@ def cl_41(summaries, *, strong):
             "share in five modes": five,
             "median share": {m: one.estimate for m, one in five.items()},
             "median participation": {m: one.estimate for m, one in spread.items()},
+            "early participation": {m: float(np.median(values)) for m, values in early.items()},
         }
         | {"participation": spread | {f"8192 over {m}": ratio for m, ratio in over.items()}},
         compressed,
@@ -381,44 +383,41 @@ def cl_44(narrow, bumps, *, majority, chance):
     )
 
 
-def compared(found: Mapping[int, xr.Dataset], step: float, design: str, *, seeds: int = 10) -> dict[str, list]:
-    """Width 8192 against the others: intervals of the difference in sign changes by mode, and in the quiet epoch.
+def compared(found: Mapping[int, xr.Dataset], swings: xr.Dataset, step: float, design: str) -> dict[str, list]:
+    """Width 8192 against the others: how far five modes swing from epoch to epoch, and how soon they are quiet.
 
-    "flips": 8192 minus 128 for each of five modes; "quiet": 8192 minus 128 and 512; "medians": of the quiet epoch.
+    "swings": 8192 minus 128 for each of five modes; "quiet": 8192 minus 128 and 512; "medians": of the quiet epoch.
     """
+    seeds = found[8192].sizes["seed"]
     five = {
         m: group.sel(step=step, design=design, mode=slice(1, PLOTTED)).isel(seed=slice(seeds))
         for m, group in found.items()
     }
     quiet = {m: group.quiet.fillna(loss_curves.EPOCHS).max("mode").values for m, group in five.items()}
     name = f"CL-45 {step:g} {design}"
-    more = (five[8192].flips.values - five[128].flips.values).T
+    at = swings.swing.sel(step=step, design=design, mode=slice(1, PLOTTED)).transpose("mode", "seed", "width")
+    more = (at.sel(width=8192) - at.sel(width=128)).values
     return {
-        "flips": [stats.bootstrap(each, name=f"{name} flips {i}") for i, each in enumerate(more)],
+        "swings": [stats.bootstrap(each, name=f"{name} swings {i}") for i, each in enumerate(more)],
         "quiet": [stats.paired(quiet[8192], quiet[m], name=f"{name} {m}") for m in WIDTHS[:2]],
         "medians": [float(np.median(quiet[m])) for m in WIDTHS],
     }
 
 
-@decides(summaries=MODES)
-def cl_45(summaries):
+@decides(summaries=MODES, swings=SWINGS)
+def cl_45(summaries, swings):
     """Figure 10: at width 8192 all modes oscillate sharply at first and go quickly to zero."""
-    runs, by_step, found = by_width(summaries), {}, {}
-    for step in (0.001, 0.01):
-        name, both = f"step {step:g}", {design: compared(runs, step, design) for design in (DRAWN, "iid")}
-        oscillates = claims.all_of(*(_four(case["flips"]) for case in both.values()))
-        quick = claims.all_of(*(claims.below(d, 0) for case in both.values() for d in case["quiet"]))
-        by_step[name] = _two(oscillates, quick)
-        for design, case in both.items():
-            found[f"flips, {name}, {design}"] = case["flips"]
-            found[f"quiet, {name}, {design}"] = dict(zip(WIDTHS[:2], case["quiet"], strict=True))
-        found[f"modes above, {name}"] = [sum(flips.above(0) for flips in case["flips"]) for case in both.values()]
-        found[f"settled, {name}"] = _per_width(both[DRAWN]["medians"])
-    flips = {m: float(group.flips.sel(step=0.001, design=DRAWN, mode=1).mean()) for m, group in runs.items()}
-    return Found(
-        "reproduced" if "reproduced" in by_step.values() else claims.combine(by_step),
-        found | {"sign changes of mode 1": flips},
-    )
+    runs, parts, found = by_width(summaries), {}, {}
+    for design in (DRAWN, "iid"):
+        for step in (0.001, 0.01):
+            name, case = f"{design}, step {step:g}", compared(runs, swings, step, design)
+            parts[name] = _two(_four(case["swings"]), claims.all_of(*(claims.below(d, 0) for d in case["quiet"])))
+            found[f"swings, {name}"] = case["swings"]
+            found[f"quiet, {name}"] = dict(zip(WIDTHS[:2], case["quiet"], strict=True))
+            found[f"modes above, {name}"] = sum(more.above(0) for more in case["swings"])
+            found[f"settled, {name}"] = _per_width(case["medians"])
+    own = {name: verdict for name, verdict in parts.items() if name.startswith(DRAWN)}
+    return Found(parts, found, "reproduced" if "reproduced" in own.values() else claims.combine(own))
 
 
 def _four(differences: list[Interval]) -> bool | None:

@@ -13,7 +13,7 @@ from experiments.cyclic_labels import loss_curves, oracle
 from experiments.cyclic_labels.bumps import cells as bumps
 from experiments.cyclic_labels.bumps import mechanism
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
-from shallow import nets, stats
+from shallow import checks, nets, stats
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.nets import TwoLayer
@@ -183,6 +183,58 @@ def switched_on(
 
 
 @releases_gil
+def decayed_after_fit(
+    seed: int, n: int, decay: float, *, since: str, step: float = 0.01, width: int = 512, epochs: int = 50_000
+) -> xr.Dataset:
+    """What weight decay does to a network whose training hinge has been zero; all NaN if it never is in 20,000 epochs.
+
+    The decay acts since the "start", or since the "fit" alone.  Of the fitted network (fitted is its epoch, loss, error
+    and height, the root mean square of f, are those on the grid) and of the later records, every 100 epochs: the lowest
+    loss and the error and height there, the lowest error, the last loss, error and height, and the highest summed
+    training hinge.  scaled is the loss of the fitted function brought to the height at the lowest loss: what comes of
+    shrinking alone.  gap is the smallest distance between training points of opposite labels.
+    """
+    checks.one_of(("start", "fit"), since=since)
+    sample = cyclic.sample(n, base=7, seed=seed)
+    network, _ = loss_curves.start(sample.rng, width)
+    opposite = np.diff(sample.x)[np.diff(sample.y) != 0]
+    found = dict.fromkeys(AFTER_FIT, np.nan) | {"gap": opposite.min(initial=np.inf)}
+    options = dict(step=step, grid=GRID)
+    fit = univariate.train(
+        sample.x, sample.y, network, epochs=EPOCHS, records=100, decay=decay if since == "start" else 0, **options
+    )
+    zero = np.flatnonzero(fit.loss == 0)
+    if not zero.size:
+        return _scalars(found)
+    fitted = fit.epochs[zero[0]]
+    if since == "start":
+        run = univariate.train(
+            sample.x, sample.y, network, epochs=int(fitted) + epochs, records=100, decay=decay, **options
+        )
+        later = run.epochs >= fitted
+    else:
+        run = univariate.train(sample.x, sample.y, fit.network, epochs=epochs, records=100, decay=decay, **options)
+        later = run.epochs >= 0
+    f = run.predictions[later]
+    losses, errors = loss_curves.hinge(f).mean(axis=1), (np.sign(f) != cyclic.labels(GRID)).mean(axis=1)
+    heights, lowest = np.sqrt((f**2).mean(axis=1)), losses.argmin()
+    return _scalars(
+        found
+        | {"fitted": fitted, "loss": losses[0], "error": errors[0], "height": heights[0]}
+        | {"lowest": losses[lowest], "error_there": errors[lowest], "height_there": heights[lowest]}
+        | {"least_error": errors.min(), "last_loss": losses[-1], "last_error": errors[-1], "last_height": heights[-1]}
+        | {"highest": run.loss[later].max()}
+        | {"scaled": loss_curves.hinge(f[0] * heights[lowest] / heights[0]).mean()}
+    )
+
+
+AFTER_FIT = (
+    *("fitted", "loss", "error", "height", "lowest", "error_there", "height_there"),
+    *("least_error", "last_loss", "last_error", "last_height", "highest", "scaled"),
+)
+
+
+@releases_gil
 def ended(seed: int, *, design: str, step: float, agop: float) -> xr.Dataset:
     """The bump of a run of n = 50 points at width 512, and where it ends."""
     trained = loss_curves.run(seed, design=design, step=step, agop=agop)
@@ -261,6 +313,11 @@ RECORDS: dict[str, Recipe] = {
         decayed,
         {"design": ["poor(5,1)", "iid"], "step": STEPS, "decay": [0.0, 1e-4, 1e-3, 1e-2], "seed": MANY},
         about="Bumps and final losses with weight decay",
+    ),
+    "decay_after_fit": Recipe(
+        decayed_after_fit,
+        {"since": ["start", "fit"], "n": [10, 20, 30, 40, 50], "decay": [1e-4, 1e-3, 1e-2], "seed": MANY},
+        about="Fitted networks trained on with weight decay: loss, error and height",
     ),
     "slope_shares": Recipe(
         mechanism.energies,

@@ -23,7 +23,7 @@ from experiments.cyclic_labels.bumps import cells as bumps
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from experiments.cyclic_labels.theory import wide_kernels
 from shallow import checks, nets
-from shallow.book.recipes import releases_gil
+from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.display import short
 from shallow.kernels import empirical
@@ -145,6 +145,31 @@ def extrapolated(kernel: np.ndarray, labels: np.ndarray, counts: np.ndarray) -> 
 
 
 @dataclass(frozen=True)
+class Standing:
+    """What moves the last place on one piece of a flow."""
+
+    speed: float  # of its margin
+    still: float  # n°, the number of its points with which that would be zero
+
+    __repr__ = short
+
+
+def standing(places: Places, path: Flow, piece: int) -> Standing:
+    r"""How the last place moves between the corners `piece` and `piece` + 1, while its points act.
+
+    With the places S at the margin, the others in U below it and $\tilde K = K - K_{\cdot S} K_{SS}^{-1} K_{S\cdot}$,
+    its margin has the speed $\sum_{j \in U} n_j y_\star y_j \tilde K_{\star j}$, which is linear in its own number.
+    """
+    act = path.acting[piece]
+    margin, below = (act > CLOSE) & (act < 1 - CLOSE), act >= 1 - CLOSE
+    kernel = places.kernel()
+    inner = kernel[np.ix_(margin, margin)]
+    kernel = kernel - kernel[:, margin] @ np.linalg.lstsq(inner, kernel[margin], rcond=1e-12)[0]
+    push = places.labels[-1] * places.labels * places.counts * kernel[-1] * below
+    return Standing(float(push.sum()), float(-push[:-1].sum() / kernel[-1, -1]))
+
+
+@dataclass(frozen=True)
 class Places:
     """Places, their labels and numbers of points (k,), with a kernel and a function to start from.
 
@@ -155,6 +180,7 @@ class Places:
     labels: np.ndarray
     counts: np.ndarray
     network: nets.TwoLayer | None = None
+    periods: int = 3
 
     __repr__ = short
 
@@ -186,10 +212,20 @@ def six(points: int = 1, n: int = 50) -> Places:
     return Places(x, cyclic.labels(x), counts)
 
 
-def sampled(seed: int, points: int = 1, n: int = 50) -> Places:
-    """The training points of a run of poor(5, points), each at its own place, and its network."""
-    sample = cyclic.sample(n, base=7, seed=seed, design=f"poor({POOR},{points})")
-    return Places(sample.x, sample.y, np.ones(n, dtype=int), nets.default(sample.rng, WIDTH))
+def sampled(
+    seed: int,
+    points: int = 1,
+    n: int = 50,
+    *,
+    cluster: int = POOR,
+    periods: int = 3,
+    initial: str = "default",
+    width: int = WIDTH,
+) -> Places:
+    """The training points of a run of poor(cluster, points), each at its own place, and its network."""
+    sample = cyclic.sample(n, periods=periods, base=7, seed=seed, design=f"poor({cluster},{points})")
+    network = loss_curves.INITIALISATIONS[initial](sample.rng, width)
+    return Places(sample.x, sample.y, np.ones(n, dtype=int), network, periods)
 
 
 def curves(places: Places, *, epochs: int = EPOCHS, every: int = 100, step: float = bumps.STEP) -> xr.Dataset:
@@ -199,22 +235,46 @@ def curves(places: Places, *, epochs: int = EPOCHS, every: int = 100, step: floa
     """
     records = np.arange(0, epochs + 1, every)
     alpha = places.solve(until=step * epochs).at(step * records) * places.labels
-    there = np.isin(cyclic.clusters(GRID), cyclic.clusters(places.x))
+    periods = places.periods
+    there = np.isin(cyclic.clusters(GRID, periods), cyclic.clusters(places.x, periods))
     losses = np.full((len(records), len(GRID)), np.nan)
-    losses[:, there] = loss_curves.hinge(places.start(GRID) + alpha @ places.kernel(GRID))[:, there]
+    losses[:, there] = loss_curves.hinge(places.start(GRID) + alpha @ places.kernel(GRID), periods)[:, there]
     margins = places.labels * (places.start(places.x) + alpha @ places.kernel())
     data = {
         "train_loss": ("epoch", (1 - margins).clip(min=0) @ places.counts),
         "test_loss": ("epoch", losses[:, there].mean(axis=1)),
-        "cluster_loss": (("epoch", "cluster"), loss_curves.by_cluster(losses)),
+        "cluster_loss": (("epoch", "cluster"), loss_curves.by_cluster(losses, periods)),
     }
-    return xr.Dataset(data, {"epoch": records, "cluster": np.arange(6)})
+    return xr.Dataset(data, {"epoch": records, "cluster": np.arange(2 * periods)})
 
 
 @releases_gil
 def exact(seed: int, *, points: int = 1) -> xr.Dataset:
     """:func:`curves` of one run: what its network with a frozen hidden layer does in the limit of small steps."""
     return curves(sampled(seed, points))
+
+
+#: Options of :func:`sampled` that differ from the reference: the last of six clusters, the default start, 512 neurons.
+EXACT: dict[str, dict] = {
+    "reference": {},
+    "cluster 4": {"cluster": 4},
+    "cluster 2": {"cluster": 2},
+    "two periods": {"cluster": 3, "periods": 2, "n": 33},
+    "four periods": {"cluster": 7, "periods": 4, "n": 67},
+    "width 128": {"width": 128},
+    "width 2048": {"width": 2048},
+    "Gaussian": {"initial": "normal"},
+}
+
+
+@releases_gil
+def exact_bump(seed: int, variant: str, points: int) -> xr.Dataset:
+    """Bump (:func:`bumps.slow`) and :func:`poor_loss` of the exact flow of one :func:`sampled` data set of `EXACT`."""
+    checks.one_of(EXACT, variant=variant)
+    options = EXACT[variant]
+    curve = curves(sampled(seed, points, **options)).expand_dims(seed=[seed])
+    found = bumps.slow(curve)[["low", "peak", "recovers"]]
+    return found.merge(poor_loss(curve, options.get("cluster", POOR))).isel(seed=0, drop=True)
 
 
 @releases_gil
@@ -232,14 +292,14 @@ def at_reference(seed: int, *, points: int = 1) -> xr.Dataset:
     return loss_curves.run(seed, design=f"poor({POOR},{points})")[["train_loss", "test_loss", "cluster_loss"]]
 
 
-def poor_loss(runs: xr.Dataset) -> xr.Dataset:
+def poor_loss(runs: xr.Dataset, cluster: int = POOR) -> xr.Dataset:
     """How the loss of the poor cluster goes up and down, and the mean test loss with it, over `seed`.
 
     highest is its largest smoothed loss, back the epoch after that at which it is 1 again (infinite for never); rise
     and diverging are those of the mean test loss, see :func:`bumps.slow`.  Runs have records every 100 epochs.
     """
     epoch = runs.epoch.values
-    loss = bumps.smooth(runs.cluster_loss.transpose("seed", "epoch", "cluster").values)[..., POOR]
+    loss = bumps.smooth(runs.cluster_loss.transpose("seed", "epoch", "cluster").values)[..., cluster]
     top, late = loss.argmax(axis=1), np.arange(len(epoch))
     after = (late >= top[:, None]) & (loss <= 1)
     found = {
@@ -317,3 +377,12 @@ def train(
     run = univariate.train(x, y, network, step=step, epochs=epochs, records=every, rates=rates)
     first = np.cumsum(places.counts) - places.counts
     return predicted, run.epochs * step, (run.outputs * y)[:, first]
+
+
+RECORDS: dict[str, Recipe] = {
+    "exact_paths": Recipe(
+        exact_bump,
+        {"variant": list(EXACT), "points": [1, 2, 3, 5], "seed": list(range(200))},
+        about="Bumps of the exact flow with a fixed kernel, by the number of points in the poor cluster",
+    ),
+}

@@ -179,17 +179,18 @@ def bands(column: xr.Dataset) -> xr.Dataset:
 def ratio(first: xr.Dataset, second: xr.Dataset, *, name: str, paired: bool, of: str = "variance") -> stats.Interval:
     r"""Geometric mean of $V_1(n, T) / V_2(n, T)$ over the common sizes, with a bootstrap over models.
 
-    `of="error"` compares the final errors, averaged over models, instead.  `paired` resamples the same models in both,
-    for ensembles on the same data.
+    `of="relative"` compares V over the mean of f^2, `of="error"` the final errors, averaged over models, instead.
+    `paired` resamples the same models in both, for ensembles on the same data.
     """
-    checks.one_of(("variance", "error"), of=of)
+    checks.one_of(("variance", "relative", "error"), of=of)
     estimates, draws = [], []
     for part, key in zip(xr.align(first, second), (name, name if paired else f"{name}/second"), strict=True):
         error = part.final_error.transpose("n", "model").values
         drawn = weights(*error.shape, name=key, resamples=_RESAMPLES)
         weight = np.concatenate([np.full((1, *error.shape), 1 / error.shape[1]), drawn])
         gram = unpack(part.gram.transpose("n", "pair").values)
-        values = np.log(weighted(gram, weight)[0] if of == "variance" else (weight * error).sum(axis=-1))
+        V, square = weighted(gram, weight)
+        values = np.log({"variance": V, "relative": V / square}.get(of, (weight * error).sum(axis=-1)))
         estimates.append(values[0])
         draws.append(values[1:])
     estimate, drawn = (np.exp((one - other).mean(axis=-1)) for one, other in (estimates, draws))
@@ -252,6 +253,18 @@ RECORDS: dict[str, Recipe] = {
         {"n": ALL_SIZES},
         HEATMAP | {"models": 10},
         "Figures 1 and 2: the first ten models one by one, at every record",
+    ),
+    "heatmap_four_periods_models": Recipe(
+        models,
+        {"n": ALL_SIZES},
+        HEATMAP | {"models": 10, "periods": 4},
+        "Figures 3 and 4: the first ten models one by one, at every record",
+    ),
+    "heatmap_antisymmetric_models": Recipe(
+        models,
+        {"n": ALL_SIZES},
+        ANTISYMMETRIC | {"models": 10},
+        "Figures 5 and 6: the first ten models one by one, at every record",
     ),
     "heatmap_four_periods": Recipe(
         heatmap, TWICE, HEATMAP | {"periods": 4}, "Figures 3 and 4: four periods", replicates="base"

@@ -189,7 +189,7 @@ def control(network: str, n: int, **options) -> xr.Dataset:
 
 
 def split_null(plain: xr.Dataset, *, name: str, splits: int = 1000) -> dict[str, np.ndarray]:
-    """Null of the two comparisons, the models of one network split into two disjoint halves: (splits,) each.
+    """Null of the three comparisons, the models of one network split into two disjoint halves: (splits,) each.
 
     These are logarithms of the geometric mean over n of the ratio between the halves.
     """
@@ -198,11 +198,12 @@ def split_null(plain: xr.Dataset, *, name: str, splits: int = 1000) -> dict[str,
     rng, half = stats.stream("split", name), models // 2
     order = rng.permuted(np.broadcast_to(np.arange(models), (splits, sizes, models)), axis=-1)
     first, second = (order < half) / half, (order >= half) / (models - half)
-    variances = [heatmaps.weighted(gram, weight)[0] for weight in (first, second)]
-    errors = [(weight * error).sum(axis=-1) for weight in (first, second)]
-    return {
-        name: np.log(one / other).mean(axis=-1) for name, (one, other) in (("variance", variances), ("error", errors))
-    }
+    halves = {"variance": [], "relative": [], "error": []}
+    for weight in (first, second):
+        V, square = heatmaps.weighted(gram, weight)
+        for name, values in zip(halves, (V, V / square, (weight * error).sum(axis=-1)), strict=True):
+            halves[name].append(values)
+    return {name: np.log(one / other).mean(axis=-1) for name, (one, other) in halves.items()}
 
 
 RECORDS: dict[str, Recipe] = {

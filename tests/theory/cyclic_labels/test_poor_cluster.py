@@ -152,3 +152,17 @@ def test_many_places_draw_no_warning_and_end_fitted():
     network = nets.default(rng, 2000)
     solved = Places(x, cyclic.labels(x), rng.integers(1, 5, 12), network).solve()
     assert (solved.margins[-1] > 1 - 1e-6).all()
+
+
+@pytest.mark.parametrize("points", [1, 2, 3])
+def test_on_a_piece_the_last_place_moves_as_what_the_margins_leave_of_the_kernel_says(points):
+    places = poor_cluster.six(points)
+    path = places.solve()
+    worst = path.margins[:, -1].argmin()
+    piece = int(np.diff(path.times[: worst + 1]).argmax())
+    leg = poor_cluster.standing(places, path, piece)
+    seen = np.diff(path.margins[piece : piece + 2, -1]) / np.diff(path.times[piece : piece + 2])
+    np.testing.assert_allclose(leg.speed, seen, rtol=1e-9)
+    assert (leg.still > points) == (seen.item() < 0)
+    nothing = poor_cluster.Flow(path.times, path.coefficients, path.margins, np.ones_like(path.acting))
+    assert abs(poor_cluster.standing(places, nothing, piece).speed - seen) > 1  # the twin: no place is at its margin

@@ -37,12 +37,22 @@ def designs(rates=(), clusters=(), wrong=(), errors=()):
 POOR_RATES = dict.fromkeys(PLACES, 0.7)
 
 
+def random_sets(shares):
+    """Planted random sets of which all have a lone point in the first cluster, and this share of the bumps, by size."""
+    lone = by(n=dict.fromkeys((10, 15, 20, 25, 30, 40, 50, 60), 0.0) | shares)
+    alone = xr.DataArray(np.where(np.arange(6) == 0, 1, 8), dims="place")
+    where = (xr.DataArray(np.arange(400), dims="seed") >= 400 * lone).astype(int)
+    return planted(f"{PAGE}/random_data", cluster=where, diverging=True, recovers=True, count=alone)
+
+
 test_undersampling_is_seen_where_it_is_planted = verdicts(
     bumps.cl_14,
-    designs,
-    reproduced=[(POOR_RATES, PLACES)],
-    contradicted=[(POOR_RATES,), ({}, PLACES)],  # the bumps are elsewhere; no more frequent than with even points
-    undecided=[({"poor(5,1)": 0.3}, PLACES)],  # more frequent, by about 0.2
+    lambda rates, places, *shares: (designs(rates, places), random_sets(dict(zip((20, 50), shares)))),
+    rrr=[(POOR_RATES, PLACES, 0.9, 0.9)],
+    rrc=[(POOR_RATES, PLACES, 0.9, 0.1)],
+    ruc=[(POOR_RATES, PLACES, 0.5, 0.1)],
+    crr=[(POOR_RATES, (), 0.9, 0.9), ({}, PLACES, 0.9, 0.9)],  # bumps elsewhere; no more frequent than with even points
+    urr=[({"poor(5,1)": 0.3}, PLACES, 0.9, 0.9)],  # more frequent, by about 0.2
 )
 
 
@@ -52,7 +62,8 @@ def test_designs_that_change_places_never_pass():
     for rng in (stats.stream("shuffled", k) for k in range(5)):
         flags = found.diverging.copy(data=rng.permuted(found.diverging.values, axis=0))
         cluster = flags.copy(data=rng.integers(0, 6, flags.shape))
-        outcomes.append(bumps.cl_14(found.assign(diverging=flags, cluster=cluster)).verdict)
+        moved = found.assign(diverging=flags, cluster=cluster)
+        outcomes.append(bumps.cl_14(moved, random_sets({20: 0.9, 50: 0.9})).parts["designs"])
     assert "reproduced" not in outcomes
 
 

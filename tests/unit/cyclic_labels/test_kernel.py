@@ -94,8 +94,9 @@ test_alignment = verdicts(
 
 @pytest.mark.parametrize(("wide", "expected"), [(5, "reproduced"), (10, "contradicted")])
 def test_compression(wide, expected):
-    found = [{"captured": np.linspace(0, 1, 15), "participation": many} for many in (10, wide)]
-    outcome = kernel.cl_41(summaries(*found))
+    found = summaries({"captured": np.linspace(0, 1, 15), "participation": 10})
+    early = planted(f"{PAGE}/early_swings", participation=noisy(np.reshape([10, 10, wide], (3, 1, 1, 1)), 3, 2, 2, 50))
+    outcome = kernel.cl_41(found, early)
     assert outcome.verdict == expected and outcome.parts["a"] == "answered"
     assert outcome.numbers["share in five modes, 128"].below(0.8)
 
@@ -170,16 +171,17 @@ test_figure_9 = verdicts(
 )
 
 
-def by_size(flips, quiet):
-    return (summaries(*({"flips": often, "quiet": late} for often, late in zip(flips, quiet))),)
+def by_size(swings, quiet):
+    far = noisy(np.reshape([swings[0], swings[0], swings[1]], (3, 1, 1, 1, 1)), 3, 2, 2, 50, 8)
+    return summaries(*({"quiet": late} for late in quiet)), planted(f"{PAGE}/early_swings", swing=far)
 
 
 test_figure_10 = verdicts(
     kernel.cl_45,
     by_size,
-    reproduced=[((20, 90), (5000, 500))],
-    partly=[((20, 90), (500, 5000))],
-    contradicted=[((90, 20), (500, 5000))],
+    reproduced=[((0.2, 0.9), (5000, 500))],
+    partly=[((0.2, 0.9), (500, 5000))],
+    contradicted=[((0.9, 0.2), (500, 5000))],
 )
 
 

@@ -1,0 +1,103 @@
+"""Figures of bumps: by how points are spread, in random data, and by the step."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from experiments.cyclic_labels.bumps import rules, undersampling
+from shallow import stats
+from shallow.book import figures
+from shallow.book.figures import BLUE, GREEN, ORANGE, PINK
+
+NAMES = {
+    "iid": "drawn uniformly",
+    "strat": "even",
+    "poor(5,1)": "one in the last",
+    "poor(5,2)": "two in the last",
+    "poor(2,1)": "one in an inner one",
+    "poor(2,2)": "two in an inner one",
+    "two_rightmost": "one and two in the last two",
+}
+
+
+def designs(looked: xr.Dataset) -> Figure:
+    """Shares of runs with a bump, of the record `looked_at_from`: by design and step, and by the first epoch."""
+    fig, (left, right) = plt.subplots(1, 2, figsize=(7, 3), layout="constrained", width_ratios=(1.15, 1))
+    kinds = ["poor(5,1)", "poor(2,1)", "two_rightmost", "poor(5,2)", "poor(2,2)", "strat"]
+    rows = np.arange(len(kinds))
+    looks = {1: ("s", BLUE, -0.12, "step 0.001"), 10: ("o", ORANGE, 0.12, "a tenth of it")}
+    for refinement, (marker, colour, shift, label) in looks.items():
+        at = looked.sel(refinement=refinement, start=500)
+        shares = [stats.wilson(at.diverging.sel(design=d).values > 0) for d in kinds]
+        left.hlines(rows + shift, [s.low for s in shares], [s.high for s in shares], color=colour)
+        left.plot([s.estimate for s in shares], rows + shift, marker, color=colour, ms=4, label=label)
+    left.set_yticks(rows, [NAMES[d] for d in kinds])
+    _ = left.set(xlabel="share of runs with a bump", xlim=(-0.02, 1), ylim=(len(kinds) - 0.5, -0.5))
+    left.legend(fontsize="small", loc="lower right")
+    for design, colour, dash in (("poor(5,1)", ORANGE, "-"), ("two_rightmost", GREEN, "--"), ("strat", BLUE, "-.")):
+        at = looked.diverging.sel(design=design, refinement=1).transpose("start", "seed").values > 0
+        shares = [stats.wilson(flags) for flags in at]
+        middle, low, high = zip(*((s.estimate, s.low, s.high) for s in shares), strict=True)
+        figures.fan(right, looked.start, middle, low, high, colour=colour, linestyle=dash, label=NAMES[design])
+    _ = right.set(xlabel="first epoch that is looked at", ylabel="share of runs with a bump", ylim=(-0.02, 1.25))
+    right.legend(fontsize="small", loc="upper right")
+    return fig
+
+
+def random_sets(random: xr.Dataset) -> Figure:
+    """Bumps of random sets, of the record `random_data`: whose they are by size at two steps, and by smallest count."""
+    fig, axes = plt.subplots(1, 3, figsize=(7, 2.9), layout="constrained", width_ratios=(1, 1, 0.8))
+    sizes = random.n.values
+    law = [undersampling.smallest_count_law(int(n), 6)[:2].sum() for n in sizes]
+    for ax, refinement, title in zip(axes, (1, 10), ("step 0.001", "a tenth of it"), strict=False):
+        runs = rules.from_start(random, slice(None), refinement)
+        own = runs["count"].sel(place=runs.cluster.astype(int))
+        bump, low = runs.diverging > 0, np.zeros(len(sizes))
+        for flags, colour, hatch, label in (
+            (own <= 1, ORANGE, "", "no point or one"),
+            ((own > 1) & (own <= 3), PINK, "///", "two or three"),
+            (own > 3, BLUE, "...", "more"),
+        ):
+            share = (bump & flags).mean("seed").values
+            ax.bar(range(len(sizes)), share, bottom=low, color=colour, hatch=hatch, ec="white", lw=0, label=label)
+            low = low + share
+        ax.plot(range(len(sizes)), law, "k.--", lw=1, ms=4, label="sets that have such a cluster")
+        ax.set_xticks(range(len(sizes)), sizes)
+        _ = ax.set(xlabel="points $n$", ylim=(0, 1.02))
+        ax.set_title(title, fontsize="small")
+    axes[1].sharey(axes[0])
+    _ = axes[0].set(ylabel="share of sets with a bump")
+    lines, labels = axes[1].get_legend_handles_labels()
+    lines, labels = lines[1:] + lines[:1], [f"bumps in clusters with {name}" for name in labels[1:]] + labels[:1]
+    fig.legend(lines, labels, loc="outside upper center", ncols=2, fontsize="small")
+    for refinement, marker, colour, shift in ((1, "s", BLUE, -0.08), (10, "o", ORANGE, 0.08)):
+        shares = rules.by_smallest(rules.from_start(random, 20, refinement))
+        at = np.arange(len(shares)) + shift
+        label = "step 0.001" if refinement == 1 else "a tenth"
+        figures.errorbars(axes[2], at, list(shares.values()), fmt=marker, color=colour, ms=4, label=label)
+    axes[2].set_xticks(range(3), ["none", "one", "two\nor more"])
+    _ = axes[2].set(xlabel="smallest count", ylim=(0, None), xlim=(-0.5, 2.5))
+    axes[2].set_title("sets of twenty", fontsize="small")
+    axes[2].legend(fontsize="x-small")
+    return fig
+
+
+def small_steps(small: xr.Dataset) -> Figure:
+    """Shares of runs with a bump and with a jump as a step is cut into parts, of the record `small_steps`."""
+    fig, panels = plt.subplots(1, 2, figsize=(7, 3), sharey=True, layout="constrained")
+    kinds, looks = ("iid", "strat", "poor(5,1)", "two_rightmost"), figures.cluster_styles(2)
+    for ax, flag, title in zip(panels, ("diverging", "spike"), ("a bump", "a jump"), strict=True):
+        for number, design in enumerate(kinds):
+            flags = small[flag].sel(design=design).transpose("refinement", "seed").values > 0
+            found = [stats.wilson(each) for each in flags]
+            at, look = small.refinement.values * 1.06 ** (number - 1.5), looks[number]
+            figures.errorbars(ax, at, found, marker="osD^"[number], ms=4, label=NAMES[design], **look)
+        _ = ax.set(xscale="log", xticks=[1, 3, 10, 30], xticklabels=["1", "3", "10", "30"], title=title)
+        ax.minorticks_off()
+        _ = ax.set_xlabel("parts $k$ of a step")
+    _ = panels[0].set(ylabel="share of runs", ylim=(-0.03, 1.03))
+    panels[1].legend(fontsize="small")
+    return fig
