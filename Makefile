@@ -40,7 +40,7 @@ pages book library test coverage references browser interactive: export MPLCONFI
 # What a chapter's numbers depend on besides its own cells.
 SOURCES := lib experiments records benchmarks book/claims requirements.lock
 
-.PHONY: help pages book library test coverage mutants times lab pdf links records verify bench references browser interactive lint lock clean clean-book
+.PHONY: help pages book library test coverage mutants times lab pdf archive links records verify bench references browser interactive lint lock clean clean-book
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -121,6 +121,10 @@ lab: $(VENV)/.lab $(VENDOR)  ## open the chapters as notebooks in JupyterLab
 
 pdf: $(VENV)/.test  ## print the chapters of the built site with Chromium: a PDF beside each page
 	@$(BIN)/python tools/pdf.py $(PAGES)
+
+archive: book $(VENV)/.test  ## the site with its notebooks, data and PDFs in one file of _build, to be read offline
+	@$(BIN)/python tools/pdf.py
+	@$(BIN)/python tools/archive.py
 
 links: $(VENV)/.book $(VENDOR)  ## ask the other sites that the pages link to whether they have what is linked
 	@$(BIN)/jupyter-book build . --builder linkcheck

@@ -171,9 +171,9 @@ def executed(chapter: Path, folder: str) -> list[NotebookNode] | None:
 
 
 def has_ledger(chapter: Path) -> bool:
-    """Whether a page may decide claims: papers in front of a folder of pages and all others show what was decided."""
+    """Whether a page may decide claims: stories, documents' pages and all others show what was decided."""
     name, _, page = name_of(chapter).partition("/")
-    return page != "index" and (chapter.parents[bool(page)] / "claims" / f"{name}.yml").exists()
+    return page not in ("index", "document") and (chapter.parents[bool(page)] / "claims" / f"{name}.yml").exists()
 
 
 def main(names: list[str]) -> None:

@@ -3,9 +3,9 @@
     The bump needs a poor cluster {claim}`CL-14`.
 
 shows "claim CL-14 ✓" behind the sentence, with the symbol of the verdict in the ledger.  A page with such marks says
-what they mean below the first of them, and carries the card of each claim, which `cards.js` shows beside a mark under
-the pointer, at the focus or on a tap.  The section that decides a claim links back to the sentences that cite it.  A
-claim that the ledger does not have is a warning, which fails the build.  In JupyterLab the number stands there alone.
+what they mean below the first of them, and carries the card of each claim, which `previews.js` shows beside a mark
+under the pointer, at the focus or on a tap.  The section that decides a claim links back to the sentences that cite it.
+A claim that the ledger does not have is a warning, which fails the build.  In JupyterLab the number stands there alone.
 """
 
 import functools
@@ -14,13 +14,17 @@ from html import escape
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxRole
+from sphinx.util.osutil import relative_uri
 
 from shallow.book import claims, paths
 from shallow.book.claims import display
 from shallow.book.claims.display import STYLE
 from shallow.book.claims.verdicts import VERDICTS
 
-LEGEND = "Marks judge what the <em>document</em> says, not our sentence: {signs}. Point at one, or tap it."
+LEGEND = (
+    "Marks judge what the <em>document</em> says, not our sentence: {signs}."
+    '<span class="claim-pointing"> Point at one, or tap it.</span>'
+)
 
 
 @functools.cache
@@ -36,6 +40,8 @@ class Claim(SphinxRole):
         if row is None:
             message = self.inliner.reporter.warning(f"the ledger has no claim {self.text!r}", line=self.lineno)
             return [nodes.literal(text=self.text)], [message]
+        if row.cell:  # its picture is on the card
+            self.env.note_dependency(str(paths.BOOK / f"{row.address}.md"))
         self.env.note_dependency(str(paths.CLAIMS / f"{row.chapter}.yml"))
         word = f"{row.verdict} by the rule, {row.reading} in our reading" if row.reading else row.verdict
         here = _marks(self.env).setdefault(self.env.docname, [])
@@ -109,7 +115,27 @@ def _verdicts(ids) -> set[str]:
 
 def _card(app, page: str, id: str) -> str:
     own = app.builder.get_relative_uri(page, f"{paths.BOOK.name}/claims/{id}")
-    return display.card(_rows()[id], {"its own page": own})
+    images = relative_uri(app.builder.get_target_uri(page), app.builder.imagedir)
+    return display.card(_rows()[id], {"its own page": own}, picture(app.env, _rows()[id], images))
+
+
+def picture(env, row: claims.Row, images: str) -> str:
+    """The first picture of the section that decides a claim, from the folder of images; nothing where there is none."""
+    name, words = _pictures(env, f"{paths.BOOK.name}/{row.address}").get(row.cell, ("", "")) if row.cell else ("", "")
+    return name and f'<img src="{images}/{name}" alt="{escape(words)}" loading="lazy">'
+
+
+@functools.cache
+def _pictures(env, page: str) -> dict[str, tuple[str, str]]:
+    """Of each labelled section of a page its first picture: file and words."""
+    found = {}
+    for image in env.get_doctree(page).findall(nodes.image) if page in env.found_docs else ():
+        section = image.parent
+        while not isinstance(section, nodes.section | nodes.document):
+            section = section.parent
+        for label in section["ids"] if image["uri"] in env.images else ():
+            found.setdefault(label, (env.images[image["uri"]][1], image.get("alt", "")))
+    return found
 
 
 def links(env, id: str, address: Callable[[str], str]) -> str:
@@ -122,16 +148,10 @@ def links(env, id: str, address: Callable[[str], str]) -> str:
     return ", ".join(found)
 
 
-def _script(app, page, template, context, doctree) -> None:
-    if _marks(app.env).get(page):
-        app.add_js_file("cards.js", defer="defer")
-
-
 def setup(app) -> dict:
     """Called by Sphinx."""
     app.add_role("claim", Claim())
     app.connect("env-purge-doc", _purge)
     app.connect("env-merge-info", _merge)
     app.connect("doctree-resolved", _cards)
-    app.connect("html-page-context", _script)
     return {"version": "2", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,8 +4,10 @@ When all pages are written, the site gets, beside the page of claims,
 
     book/claims.json, book/claims.csv   every claim with its rule, outcome, numbers and records
     book/claims.schema.json             what is in them
+    book/claims.json.sha256             the digest of the first, as `sha256sum` writes it
     book/claims/CL-14.html              one claim to be cited: it links its section, its paper, its records
     records/                            the recorded runs at their places in the repository, copied
+    digests.txt                         of all records and rules; `sha256sum -c` reads it at the root of the repository
 
 The numbers are those of `book/claims/found/`, to which every cell that decides a claim is held.
 """
@@ -13,6 +15,7 @@ The numbers are those of `book/claims/found/`, to which every cell that decides 
 import contextlib
 import csv
 import filecmp
+import hashlib
 import io
 import json
 import shutil
@@ -20,9 +23,11 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+import citation
 import claim_role
-from fingerprint import fingerprint
-from ruamel.yaml import YAML
+import linked_data
+from fingerprint import fingerprint, walk
+from history import last_changes
 
 from shallow.book import claims, paths
 from shallow.book.claims import display
@@ -38,10 +43,12 @@ PAGE = """\
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{id}: {verdict} - {title}</title>
+{head}
 <script>
 document.documentElement.dataset.theme = localStorage.getItem("theme")
   || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 </script>
+<link rel="icon" href="../../_static/favicon.svg">
 {styles}
 </head>
 <body class="claim-page">
@@ -58,10 +65,13 @@ document.documentElement.dataset.theme = localStorage.getItem("theme")
 {reading}
 <p>{finding}</p>
 {numbers}
+{names}
+{figure}
 <h2>Evidence</h2>
 <ul>{evidence}</ul>
 <h2>Cite</h2>
 <p id="cite">{cite}</p>
+<p>{entries}</p>
 <h2>Run again</h2>
 <pre id="rerun">{rerun}
 {rerun} --anew   # recomputes cells of the recorded runs first</pre>
@@ -69,6 +79,12 @@ document.documentElement.dataset.theme = localStorage.getItem("theme")
 </body>
 </html>
 """
+
+NAMES = """\
+<p><small>Names of data, designs and models are those of <a href="../{page}">the section that decides the claim</a>;
+other terms are in the <a href="../glossary.html">glossary</a>.</small></p>"""
+FIGURE = """\
+<figure><a href="../{page}">{image}</a><figcaption>From the section that decides the claim.</figcaption></figure>"""
 
 
 def numbers(row: claims.Row) -> list[dict]:
@@ -93,6 +109,20 @@ def sources() -> str:
     """A hash over what decides the claims, the same in every clone."""
     with contextlib.chdir(paths.ROOT):
         return fingerprint(SOURCES)
+
+
+def date() -> str:
+    """The day of the last change of what decides the claims; without git that of the release."""
+    changes = last_changes(paths.ROOT, *SOURCES).values()
+    return max((changed.split()[1] for changed in changes), default=str(citation.settings()["date-released"]))
+
+
+def digests() -> str:
+    """Digests of all records and rules, a line a file, by places in the repository."""
+    functions = {file for chapter in claims.documents() for file in rules(chapter).files.values()}
+    files = [*walk(paths.ROOT / "records"), *walk(paths.CLAIMS), *functions]
+    places = sorted(file.relative_to(paths.ROOT).as_posix() for file in files)
+    return "".join(f"{hashlib.sha256((paths.ROOT / place).read_bytes()).hexdigest()}  {place}\n" for place in places)
 
 
 def entry(row: claims.Row, first: dict, version: str) -> dict:
@@ -139,24 +169,20 @@ def table(entries: list[dict]) -> str:
     return out.getvalue()
 
 
-def reference(book: dict, id: str, address: str) -> str:
-    """How to cite a claim of the book that `CITATION.cff` describes."""
-    authors = ", ".join(one.get("name") or f"{one['given-names']} {one['family-names']}" for one in book["authors"])
-    year, title, version = book["date-released"].year, book["title"], book["version"]
-    return f"{authors} ({year}). {title}, version {version}. Claim {id}. {address}"
-
-
 def page(
     row: claims.Row,
     one: dict,
     first: dict,
     document: claims.Document,
     around: list[str],
-    cite: str,
-    repository: str,
+    work: citation.Work,
+    head: str,
+    base: str,
     cited: Sequence[str],
+    figure: str = "",
 ) -> str:
     """The page of a claim: complete without scripts, for a browser, a printer and a search engine."""
+    repository = citation.settings()["repository-code"]
     styles = ["styles/theme.css", "styles/pydata-sphinx-theme.css", "styles/sphinx-book-theme.css", "style.css"]
     neighbours = [f'<a href="{id}.html">{id}</a>' if id != row.id else f"<b>{id}</b>" for id in around]
     neighbours += [
@@ -168,7 +194,8 @@ def page(
     return PAGE.format(
         id=row.id,
         verdict=row.verdict,
-        title=escape(cite.partition(". ")[2].partition(",")[0]),
+        title=escape(work.whole),
+        head=head,
         styles="\n".join(f'<link rel="stylesheet" href="../../_static/{name}">' for name in [*styles, "ledger.css"]),
         neighbours=" · ".join(neighbours),
         badge=display.badge(row.verdict),
@@ -180,8 +207,11 @@ def page(
         reading=display.reading(row),
         finding=escape(row.outcome),
         numbers=_numbers(one["numbers"]),
+        names=NAMES.format(page=one["page"]) if one["page"] else "",
+        figure=figure and FIGURE.format(page=one["page"], image=figure),
         evidence="".join(f"<li>{link}</li>" for link in [*_evidence(row, one, document, repository), *cited]),
-        cite=escape(cite),
+        cite=escape(citation.reference(work, base)),
+        entries=citation.links(work),
         rerun=one["rerun"],
     )
 
@@ -190,22 +220,14 @@ def _numbers(numbers: list[dict]) -> str:
     """What the rule compared, as a table."""
     if not numbers:
         return ""
-    body = "".join(
-        f'<tr><th scope="row">{escape(one["name"])}</th>'
-        + "".join(f"<td>{escape(_written(one[key])) if key in one else ''}</td>" for key in ("value", "low", "high"))
-        + "</tr>"
-        for one in numbers
-    )
+    body = ""
+    for one in numbers:
+        shown = display.written([one[key] for key in ("value", "low", "high")] if "low" in one else one["value"])
+        cells = "".join(f"<td>{escape(text)}</td>" for text in (*shown, "", "")[:3])
+        body += f'<tr><th scope="row">{escape(one["name"])}</th>{cells}</tr>'
     names = ("What the rule compared", "value", "from", "to (95 %)")
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
     return f'<table class="claim-numbers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-
-
-def _written(value: object) -> str:
-    """A value for readers: numbers to four digits."""
-    if value is None or isinstance(value, bool):
-        return {None: "-", True: "yes", False: "no"}[value]
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _evidence(row: claims.Row, one: dict, document: claims.Document, repository: str) -> list[str]:
@@ -221,7 +243,9 @@ def _evidence(row: claims.Row, one: dict, document: claims.Document, repository:
         files = (("data", "nc"), ("manifest", "json"))
         data = ", ".join(f'<a href="../../records/{record}.{suffix}" download>{what}</a>' for what, suffix in files)
         links.append(f'Recorded run <a href="{anchor}">{record}</a> ({data})')
-    return [*links, 'As data: <a href="../claims.json" download>JSON</a>, <a href="../claims.csv" download>CSV</a>']
+    kinds = (("json", "JSON"), ("json.sha256", "its SHA-256"), ("csv", "CSV"))
+    data = ", ".join(f'<a href="../claims.{suffix}" download>{what}</a>' for suffix, what in kinds)
+    return [*links, f"As data: {data}"]
 
 
 def write(site: Path, base: str = "", env=None) -> list[dict]:
@@ -229,7 +253,7 @@ def write(site: Path, base: str = "", env=None) -> list[dict]:
 
     The environment of Sphinx, if given, says which sentences cite a claim.
     """
-    book = YAML(typ="safe").load(paths.ROOT / "CITATION.cff")
+    book, made = citation.settings(), manifests()
     documents, rows = claims.documents(), claims.everything()
     first = first_rules()
     entries = [entry(row, first.get(row.id, {}), str(book["version"])) for row in rows]
@@ -237,6 +261,7 @@ def write(site: Path, base: str = "", env=None) -> list[dict]:
         "$schema": "claims.schema.json",
         "title": book["title"],
         "version": str(book["version"]),
+        "date": date(),
         "sources": sources(),
         "license": book["license"],
         "repository": book["repository-code"],
@@ -245,24 +270,27 @@ def write(site: Path, base: str = "", env=None) -> list[dict]:
             | {"paper": f"{one.paper}.html"}
             for chapter, one in documents.items()
         },
-        "records": manifests(),
+        "records": made,
         "claims": entries,
     }
     folder = site / "book"
     (folder / "claims").mkdir(parents=True, exist_ok=True)
-    (folder / "claims.json").write_text(json.dumps(whole, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    written = (json.dumps(whole, ensure_ascii=False, indent=1) + "\n").encode()
+    (folder / "claims.json").write_bytes(written)
+    digest = f"{hashlib.sha256(written).hexdigest()}  claims.json\n"
+    (folder / "claims.json.sha256").write_text(digest, encoding="utf-8")
     (folder / "claims.csv").write_text(table(entries), encoding="utf-8")
     shutil.copyfile(paths.CLAIMS / "claims.schema.json", folder / "claims.schema.json")
     for number, (row, one) in enumerate(zip(rows, entries, strict=True)):
         around = [near.id for near in rows[max(number - 1, 0) : number + 2] if near.chapter == row.chapter]
-        address = f"{base.rstrip('/')}/book/{one['address']}"
-        address = address if base else f"{book['repository-code']}, page book/{one['address']}"
-        cite = reference(book, row.id, address)
+        work, about = citation.claim(row.id, row.claim), citation.document(row.chapter)
+        head = citation.head(work, [about], linked_data.claim(work, one, about, made, book, base), base)
+        citation.write([work, about], site, base)
         cited = [
             f"Cited in {links}" for links in [env and claim_role.links(env, row.id, "../../{}.html".format)] if links
         ]
-        about = row, one, first.get(row.id, {}), documents[row.chapter], around, cite
-        text = page(*about, book["repository-code"], cited)
+        figure = claim_role.picture(env, row, "../../_images") if env else ""
+        text = page(row, one, first.get(row.id, {}), documents[row.chapter], around, work, head, base, cited, figure)
         (folder / one["address"]).write_text(text, encoding="utf-8")
     return entries
 
@@ -280,6 +308,7 @@ def _finish(app, problem) -> None:
     if problem is None and app.builder.format == "html":
         write(Path(app.outdir), app.config.html_baseurl, app.env)
         copy_records(Path(app.outdir))
+        Path(app.outdir, "digests.txt").write_text(digests(), encoding="utf-8")
 
 
 def setup(app) -> dict:

@@ -1,4 +1,5 @@
-"""The data behind each figure, as an extension of Sphinx: a line below its caption links the recorded runs.
+"""What is behind each figure, as an extension of Sphinx: a line below its caption links the cell that draws it, in the
+source of the page as it was last committed, and the recorded runs, each with its data.
 
 These are the runs that the figure's cell has loaded, which its picture says (`shallow.book.figures.use`), and those of
 earlier cells whose variables the cell reads, directly or not.
@@ -15,6 +16,7 @@ from docutils import nodes
 from jupyter_cache import get_cache
 from nbformat import NotebookNode
 
+from shallow.book import paths
 from shallow.book.figures import BEHIND
 
 
@@ -71,25 +73,37 @@ def behind(cells: Sequence[NotebookNode]) -> dict[int, list[str]]:
     return found
 
 
-def line(names: list[str], up: str) -> str:
-    """The line below a caption, from a page that is so far below the site's root."""
-    links = ", ".join(f'<a href="{up}records/{name}.nc" download>{escape(name.split("/")[-1])}</a>' for name in names)
-    return f'<span class="figure-data">Data: {links}</span>'
+def line(cell: str, names: list[str], runs: str, up: str) -> str:
+    """The line below a caption, from addresses of the cell and of the page of recorded runs; `up` leads to the root."""
+    links = [f'<a href="{cell}">cell</a>']
+    for name in names:
+        anchor, short = f"{runs}#record-{name.replace('/', '-')}", escape(name.split("/")[-1])
+        data = f'<a href="{up}records/{name}.nc" download aria-label="data of {short}">data</a>'
+        links.append(f'<a href="{anchor}">{short}</a> ({data})')
+    return f'<span class="figure-data">Behind it: {", ".join(links)}</span>'
+
+
+def source(app, number: int) -> str:
+    """Address of a line of the page that is read, as it was last committed, or else in the branch."""
+    changed = app.env.metadata[app.env.docname].get("changed", "main")
+    repository = app.config.html_theme_options["repository_url"]
+    file = app.env.doc2path(app.env.docname, base=False)
+    return f"{repository}/blob/{changed.split()[0]}/{file}?plain=1#L{number}"
 
 
 def _read(app, doctree) -> None:
     cells = [node for node in doctree.findall(nodes.container) if node.get("nb_element") == "cell_code"]
-    figures = [(cell["cell_index"], figure) for cell in cells for figure in cell.findall(nodes.figure)]
+    figures = [(cell, figure) for cell in cells for figure in cell.findall(nodes.figure)]
     if not figures:
         return
     cache = get_cache(Path(app.outdir).parent / ".jupyter_cache")
     with suppress(KeyError):  # a page that could not be executed, which is an error of its own, is not there
         executed = cache.merge_match_into_notebook(jupytext.read(app.env.doc2path(app.env.docname)))[1]
         found, up = behind(executed.cells), "../" * app.env.docname.count("/")
-        for place, figure in figures:
-            if found[place]:
-                shown = nodes.raw("", line(found[place], up), format="html")
-                figure += nodes.legend("", nodes.paragraph("", "", shown))
+        runs = app.builder.get_relative_uri(app.env.docname, f"{paths.BOOK.name}/provenance")
+        for cell, figure in figures:
+            shown = line(source(app, cell.line), found[cell["cell_index"]], runs, up)
+            figure += nodes.legend("", nodes.paragraph("", "", nodes.raw("", shown, format="html")))
 
 
 def setup(app) -> dict:

@@ -2,12 +2,15 @@
 
 The chapters that Sphinx executes itself are executed strictly, as `make book` does it: sliders need no kernel then.
 
-Three things would make the pages of this book heavy, and none of them helps a reader: pictures in 32-bit colour,
-pictures fetched although nobody has scrolled to them, and the scripts of laboratories that are on other pages.
+Four things would make the pages of this book heavy, and none of them helps a reader: pictures in 32-bit colour,
+pictures fetched although nobody has scrolled to them, scripts of what is on other pages, and scripts for which a
+browser waits before it shows anything.  What the theme writes into the head by itself is changed in book/_templates.
 """
 
+import base64
 import functools
 import gc
+import hashlib
 import os
 import re
 import shutil
@@ -22,6 +25,10 @@ from shallow.book import laboratories
 from shallow.extras import cpu_count
 
 LABORATORIES = re.compile(r'data-laboratory="(\w+)"')
+INLINE = re.compile(r'src="data:image/webp;base64,([^"]+)"')
+# Light or dark, before anything is shown: the theme's own script comes later, and complains where no mode is set.
+MODE = """{ const root = document.documentElement.dataset; root.mode ||= "auto";
+root.theme ||= matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"; }"""
 
 
 def _picture(self, node) -> None:
@@ -57,16 +64,37 @@ def _quantised(done: Path, picture: Path) -> None:
 
 
 def _load(app, name, template, context, doctree) -> None:
-    """Have a page load the scripts of its laboratory, and none of Thebe, which declares its constants twice."""
-    if "script_files" in context:
-        context["script_files"][:] = [one for one in context["script_files"] if not _is_of_thebe(one)]
-    for laboratory in LABORATORIES.findall(context.get("body", "")):
+    """Have a page load the scripts of what is on it, and none before it is shown."""
+    body = context.get("body", "")
+    for laboratory in LABORATORIES.findall(body):
         for script in laboratories.scripts(laboratory):
-            app.add_js_file(script, defer="defer")
+            app.add_js_file(script)
+    if 'class="shallow-sliders"' in body:
+        app.add_js_file("sliders.js")
+    if "script_files" in context:
+        context["script_files"][:] = [_deferred(one) for one in context["script_files"] if not _is_of_thebe(one)]
+    if "body" in context:
+        context["body"] = INLINE.sub(functools.partial(_as_file, app, context["pathto"]), body)
+
+
+def _deferred(script):
+    """The script, run when the page is there; but scripts within the page need the options of Sphinx at once."""
+    if not script.filename or "documentation_options" in str(script.filename):
+        return script
+    return type(script)(script.filename, priority=script.priority, **({"defer": "defer"} | script.attributes))
+
+
+def _as_file(app, pathto, picture: re.Match) -> str:
+    """A picture within the page becomes a file, which is fetched when it is shown."""
+    content = base64.b64decode(picture[1])
+    file = Path(app.outdir, app.builder.imagedir, f"{hashlib.sha256(content).hexdigest()}.webp")
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(content)
+    return f'src="{pathto(f"{app.builder.imagedir}/{file.name}", 1)}"'
 
 
 def _is_of_thebe(script) -> bool:
-    """Jupyter Book has its extension always, this book no use for it."""
+    """Jupyter Book has its extension always, which declares its constants twice, this book no use for it."""
     return "thebe" in f"{script.filename} {script.attributes.get('body', '')}".lower()
 
 
@@ -95,6 +123,7 @@ def setup(app) -> dict:
     os.environ.setdefault("SHALLOW_STRICT", "1")
     gc.set_threshold(50_000, 20, 100)  # at Python's own thresholds a third of the rendering is garbage collection
     app.add_node(nodes.image, override=True, html=(_picture, None))
-    app.connect("html-page-context", _load)
+    app.add_js_file(None, body=MODE)
+    app.connect("html-page-context", _load, priority=900)  # when all others have said which scripts they want
     app.connect("env-updated", _begin)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -25,6 +25,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 A4, MARGIN, FOOT, SCALE = (210, 297), 16, 20, 0.8  # millimetres; size of the print
 # What these scripts do on a screen is done for paper below.
 SCREEN_ONLY = re.compile(r"/_static/(lab/|togglebutton\.js)")
+ADDRESS = re.compile(r'<meta name="citation_fulltext_html_url" content="([^"]*?)[^"/]*">')
 PRINT_BUTTON = re.compile(r'<button\b([^>]*) onclick="window\.print\(\)"([^>]*>.*?)</button>', re.S)
 
 # A laboratory becomes its picture with the address of the page, what is folded its title, a button its words.
@@ -116,9 +117,12 @@ def save(sheet: Page, file: Path) -> None:
 
 
 def linked(text: str, name: str) -> str:
-    """A page whose button for a PDF, by which a browser would print, gives the file `name` beside it."""
+    """A page whose button for a PDF, by which a browser would print, and whose head give the file `name` beside it."""
     link = PRINT_BUTTON.sub(rf'<a href="{name}" download\1\2</a>', text)
-    return link.replace('title="Print to PDF"', 'title="Download as PDF"')
+    link = link.replace('title="Print to PDF"', 'title="Download as PDF"')
+    if "citation_pdf_url" in link:
+        return link
+    return ADDRESS.sub(rf'\g<0>\n<meta name="citation_pdf_url" content="\g<1>{name}">', link)
 
 
 def main(pages: list[str]) -> None:

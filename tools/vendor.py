@@ -21,8 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 VENDOR = ROOT / "book" / "_static" / "vendor"
 CDN = "https://cdn.jsdelivr.net/npm"
 LOADER = """\
-// npm was not at hand when this page was built: load the script, and the icons of the widgets, from a CDN.
-if ("{entry}" === "embed.js") window.__jupyter_widgets_assets_path__ = "{base}";
+// npm was not at hand when this page was built: load the script from a CDN.
 document.head.append(Object.assign(document.createElement("script"), {{
   src: "{base}{entry}",
   integrity: "{integrity}",

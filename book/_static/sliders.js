@@ -1,37 +1,55 @@
-/* Names for what the sliders' handles and buttons are and show.
- *
- * The widgets leave a handle without a name and announce its position in the list of values, not the value; their
- * buttons are icons alone; and the readout can be typed into, which changes nothing.
- */
+/* Sliders of a built page: a slider for each axis, and Play for the first, choose which of the frames is shown.
+ * Without this script a page has the frame at the start, and no controls. */
 (() => {
   "use strict";
 
-  const BUTTONS = { "fa-play": "Play", "fa-pause": "Pause", "fa-stop": "Stop and return to the start", "fa-retweet": "Repeat" };
+  const NEAR = "800px";  // so far from the window the frames are fetched
 
-  // Only real changes, or the observer below would call itself for ever.
-  const set = (element, attribute, value) => {
-    if (element && element.getAttribute(attribute) !== value) element.setAttribute(attribute, value);
-  };
+  const start = (box) => {
+    const frames = [...box.querySelectorAll(".shallow-frame")];
+    const sliders = [...box.querySelectorAll("input")], [first] = sliders;
+    const play = box.querySelector("button");
+    let timer = null;
 
-  const describe = () => {
-    for (const slider of document.querySelectorAll(".shallow-sliders .widget-slider")) {
-      const handle = slider.querySelector(".noUi-handle");
-      const readout = slider.querySelector(".widget-readout");
-      set(handle, "aria-label", slider.querySelector("label").textContent);
-      set(handle, "aria-valuetext", readout.textContent);
-      set(readout, "contenteditable", "false");
-    }
-    for (const button of document.querySelectorAll(".shallow-sliders .jupyter-button")) {
-      const icon = button.querySelector("i");
-      const name = icon && BUTTONS[[...icon.classList].find((one) => one in BUTTONS)];
-      if (name) {
-        set(button, "aria-label", name);
-        set(button, "title", name);
+    const show = () => {
+      const chosen = sliders.reduce((k, slider) => k * (Number(slider.max) + 1) + Number(slider.value), 0);
+      frames.forEach((frame, k) => { frame.hidden = k !== chosen; });
+      for (const slider of sliders) {
+        const text = JSON.parse(slider.dataset.texts)[slider.value];
+        slider.setAttribute("aria-valuetext", text);
+        slider.nextElementSibling.textContent = text;
       }
-    }
+    };
+    const pause = () => {
+      clearInterval(timer);
+      timer = null;
+      play.textContent = "Play";
+    };
+    const step = () => {
+      first.value = Number(first.value) + 1;
+      show();
+      if (first.value === first.max) pause();
+    };
+
+    box.addEventListener("input", () => {
+      pause();
+      show();
+    });
+    play.addEventListener("click", () => {
+      if (timer !== null) return pause();
+      if (first.value === first.max) first.value = 0;
+      show();
+      timer = setInterval(step, Number(box.dataset.interval));
+      play.textContent = "Pause";
+    });
+    new IntersectionObserver((seen, observer) => {
+      if (!seen.some((entry) => entry.isIntersecting)) return;
+      observer.disconnect();
+      for (const frame of frames) frame.querySelector("img").loading = "eager";
+    }, { rootMargin: NEAR }).observe(box);
+    show();
+    box.querySelector(".sliders-bar").hidden = false;
   };
 
-  new MutationObserver(describe).observe(document.documentElement, {
-    attributes: true, attributeFilter: ["aria-valuetext", "class", "contenteditable"], childList: true, subtree: true,
-  });
+  document.querySelectorAll("div.shallow-sliders").forEach(start);
 })();

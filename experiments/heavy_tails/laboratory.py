@@ -50,36 +50,41 @@ def first_spike_rate() -> float:
     return next(rate for rate in RATES if rate >= wanted)
 
 
-#: key, the button's label, what was found, settings.
-PRESETS: list[tuple[str, str, str, Settings]] = [
+#: key, the button's label, what to guess, what was found, settings.
+PRESETS: list[tuple[str, str, str, str, Settings]] = [
     (
         "adam",
-        "Adam at 1, ten steps",
+        "Ten steps of Adam",
+        "The eigenvalues begin as one compact hump. What do ten large steps of Adam make of it?",
         "The first step makes a large spike; nine more fill the gap below it, and the exponent falls below 2.",
         settings(optimiser="Adam"),
     ),
     (
         "permuted",
         "The same with shuffled labels",
-        "Labels that say nothing about the inputs give nearly the same spectra; the first spike is turned at random.",
+        "Labels in random order say nothing about the inputs. What of the picture goes away?",
+        "Hardly anything: the spectra are nearly the same. But the first spike is turned at random.",
         settings(optimiser="Adam", labels="permuted"),
     ),
     (
         "spike",
-        "Gradient descent's first spike",
-        "One large step moves one eigenvalue out of the bulk, towards the teacher; the others keep the law of noise.",
+        "One step of gradient descent",
+        "One large step of gradient descent. How many eigenvalues leave the hump?",
+        "One moves out of the bulk, towards the teacher; the others keep the law of noise.",
         settings(rate=first_spike_rate(), steps=1),
     ),
     (
         "before",
         "Before training",
-        "The law of noise: its exponent of 2.45 already lies between 2 and 2.5, the document's range of good models.",
+        "The document's good models have exponents from 2 to 2.5. What has a network that has learned nothing?",
+        "The law of noise: its exponent of 2.45 already lies in that range.",
         settings(steps=0),
     ),
     (
         "nothing",
-        "The exponent of nothing",
-        "A random matrix, six times as high as wide: the exponent follows from the shape alone.",
+        "A random matrix alone",
+        "No network, no data: a random matrix six times as high as wide. What decides its exponent?",
+        "The shape alone: the exponent follows from it.",
         settings(optimiser="none", width=1200),
     ),
 ]
@@ -164,10 +169,10 @@ def recorded() -> list[dict]:
     Numbers keep all bits; the first and the last spectrum are for drawing.  Cost: half a second.
     """
     presets = []
-    for key, label, note, chosen in PRESETS:
+    for key, label, ask, note, chosen in PRESETS:
         values, spectra = train(chosen)
         arrays = {"initial": spectra[0], "spectrum": spectra[-1]}
         drawn = {name: [float(f"{value:.6g}") for value in spectrum] for name, spectrum in arrays.items()}
         book = {"values": values, "arrays": drawn, "checksum": None}
-        presets.append({"key": key, "label": label, "note": note, "settings": chosen, "run": book})
+        presets.append({"key": key, "label": label, "ask": ask, "note": note, "settings": chosen, "run": book})
     return presets

@@ -112,13 +112,6 @@ BY_DEPTH = [
 ]  # of one to five hidden layers
 
 
-def spread_out(values: np.ndarray, width: float = 0.1) -> np.ndarray:
-    """Horizontal offsets by which dots of nearly equal height do not hide each other."""
-    order, offsets = np.argsort(values, kind="stable"), np.empty(len(values))
-    offsets[order] = width * np.linspace(-1, 1, 5)[np.arange(len(values)) % 5]
-    return offsets
-
-
 def orthant_strips(ax: Axes, runs: xr.Dataset) -> None:
     """Accuracy of every network by depth, in the empty orthant and elsewhere, beside the document's five and mean.
 
@@ -131,9 +124,10 @@ def orthant_strips(ax: Axes, runs: xr.Dataset) -> None:
         for name, at, marker, colour in (("empty", -0.26, "o", EMPTY), ("others", 0.2, "^", ELSEWHERE)):
             own, log = runs[name].sel(depth=depth).values, np.array(authors.LOGS["network"][depth][name])
             style = {"marker": marker, "color": colour, "ls": "none", "ms": 4}
-            ax.plot(depth + at + spread_out(own), own, alpha=0.75, label=names[name] if first else None, **style)
+            label = names[name] if first else None
+            ax.plot(depth + at + figures.swarm(own, 0.01, half=0.12), own, alpha=0.75, label=label, **style)
             label = "the document's runs" if first and name == "empty" else None
-            ax.plot(depth + at + 0.19 + spread_out(log, 0.03), log, mfc="none", label=label, **style)
+            ax.plot(depth + at + 0.19 + figures.swarm(log, 0.01, half=0.03), log, mfc="none", label=label, **style)
             mean = authors.TABLE_1["network"][depth][name][0]
             label = "its printed mean" if first and name == "empty" else None
             ax.plot(depth + at + 0.19, mean, marker="_", color="k", ms=12, mew=1.6, ls="none", label=label)
@@ -165,6 +159,8 @@ def against_width(ax: Axes, sizes: Mapping[int, xr.Dataset], name: str = "learne
 def neighbours_emptied(ax: Axes, fewer: xr.Dataset, one: np.ndarray) -> None:
     """Accuracy in the empty orthant of every run, against how many further ones are empty, neighbours or any.
 
+    The legend stands above the axes: dots fill them.
+
     Args:
         fewer: last weights by kind, removed and run; one: the same runs with one empty orthant, (run,).
     """
@@ -177,7 +173,7 @@ def neighbours_emptied(ax: Axes, fewer: xr.Dataset, one: np.ndarray) -> None:
     ):
         columns = [one, *(fewer.empty.sel(kind=kind, removed=k).values for k in fewer.removed.values)]
         for place, values in enumerate(columns):
-            ax.plot(place + at + spread_out(values, 0.07), values, marker, color=colour, ms=3.5, alpha=0.6)
+            ax.plot(place + at + figures.swarm(values, 0.02, half=0.1), values, marker, color=colour, ms=3.5, alpha=0.6)
         means = [stats.student(values) for values in columns]
         ends = np.array([[m.estimate - m.low, m.high - m.estimate] for m in means]).T
         look = {"color": colour, "marker": marker, "ms": 6, "capsize": 2, "lw": 1.2}
@@ -186,6 +182,7 @@ def neighbours_emptied(ax: Axes, fewer: xr.Dataset, one: np.ndarray) -> None:
     ax.set_xticks(range(1 + fewer.sizes["removed"]), [0, *fewer.removed.values])
     ax.set(xlabel="further orthants emptied", ylabel="accuracy in the empty orthant", ylim=(0.46, 1.03))
     ax.grid(False, axis="x")
+    ax.legend(fontsize="small", title="emptied", ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
 
 
 # Kernel machines on orthants.
@@ -251,10 +248,12 @@ def moment_rows(axes: np.ndarray, seen: xr.Dataset, moments: Mapping[int, str]) 
     """Figures 10 to 19 of the document: a row (a), (b), (c) for each moment, on three columns of axes.
 
     `seen` is one run with `cosine` (moment, unit), `prediction` (moment, point) of the tangent kernel's machine, and
-    `final` of the network, `v`, `y`, `is_test` (point).  Machine against network: training points red, test points
-    green; over the polynomial: test points alone.
+    `final` of the network, `v`, `y`, `is_test` (point).  Machine against network: training points orange, test points
+    green, in an order of their own, so that neither kind hides the other; over the polynomial: test points alone.
     """
     test = seen.is_test.values.astype(bool)
+    order = stats.stream("hidden structure", "order of dots").permutation(len(test))
+    colours = np.where(test, TEST, TRAINING)[order]
     dots = {"marker": ".", "ls": "none", "ms": 2.2, "mew": 0, "rasterized": True}
     for (left, middle, right), (moment, name) in zip(axes, moments.items(), strict=True):
         one = seen.sel(moment=moment)
@@ -263,14 +262,23 @@ def moment_rows(axes: np.ndarray, seen: xr.Dataset, moments: Mapping[int, str]) 
         left.set(ylabel=r"$|\cos(w_j, \mathbf{1})|$", ylim=(0, 1.03))
         left.set_title(name, loc="left", fontsize="medium")
         middle.plot([-3, 3], [-3, 3], color=figures.COLOURS["null"], lw=0.8)
-        for part, colour in ((~test, TRAINING), (test, TEST)):
-            middle.plot(one.final.values[part], one.prediction.values[part], **dots, color=colour)
+        middle.scatter(one.final[order], one.prediction[order], s=2.5, lw=0, c=colours, rasterized=True)
         middle.set(xlim=(-3, 3), ylim=(-3, 3), ylabel="tangent kernel")
         right.plot(one.v.values[test], one.y.values[test], **dots, color=figures.COLOURS["null"])
         right.plot(one.v.values[test], one.prediction.values[test], **dots, color=TEST)
         right.set(xlim=(-2, 2), ylim=(-3, 3), ylabel="$y$")
     for ax, label in zip(axes[-1], ("hidden unit $j$", "network at the end", "$v$"), strict=True):
         ax.set_xlabel(label)
+    _name_dots(axes[0][1], {"training": TRAINING, "test": TEST})
+    _name_dots(axes[0][2], {"true": figures.COLOURS["null"], "machine": TEST})
+
+
+def _name_dots(ax: Axes, colours: Mapping[str, str]) -> None:
+    """A legend above the axes for dots that are too small to show their colours there."""
+    for label, colour in colours.items():
+        ax.plot([], [], "o", ms=4, color=colour, label=label)
+    look = {"fontsize": "small", "ncols": 2, "columnspacing": 0.8, "handlelength": 1}
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), **look)
 
 
 def cosine_rows(axes: np.ndarray, rows: Mapping[str, Mapping[str, np.ndarray]]) -> None:

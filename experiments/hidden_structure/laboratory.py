@@ -57,42 +57,48 @@ def polynomial(**changes: Any) -> Settings:
     return settings(experiment="hidden direction", epochs=60, seed=1) | changes
 
 
-#: key, the button's label, what was found, settings.
-PRESETS: list[tuple[str, str, str, Settings]] = [
+#: key, the button's label, what to guess, what was found, settings.
+PRESETS: list[tuple[str, str, str, str, Settings]] = [
     (
         "found",
-        "Empty orthant: found",
+        "Empty orthant: one network",
+        "Points lie in 31 of 32 orthants. Once trained, does the network answer rightly in the one that was empty?",
         "One layer of 128 units ends right on 94 % of the empty orthant, after jumps between chance and above 95 %.",
         settings(),
     ),
     (
         "twenty",
         "Empty orthant: twenty seeds",
+        "The same from twenty seeds. How many of the networks are right in their empty orthants?",
         "Of seeds 0 to 19, 14 end at chance and three above 90 %. Means of five in a row range from 0.51 to 0.68.",
         settings(networks=20, seed=0),
     ),
     (
         "plane",
         "Empty orthant: in the plane",
+        "In the plane one of four quadrants is empty. What will the network say there?",
         "Three layers learn the three full quadrants and call the whole empty one by one class. So end 20 of 20 seeds.",
         settings(dimension=2, depth=3, width=32, epochs=100, seed=0),
     ),
     (
         "cubic",
         "Hidden direction: degree 3",
-        "After one epoch at least a third of the units point along the hidden direction, in 10 of 10 seeds.",
+        "The target depends on the sum of the inputs alone. How many neurons point that way after one epoch?",
+        "At least a third of the neurons point along the hidden direction by then, in 10 of 10 seeds.",
         polynomial(epochs=20),
     ),
     (
         "six",
         "Hidden direction: degree 6",
-        "No unit points that way after the first epoch; then a few do, and the network fits. So end 10 of 10 seeds.",
+        "Now a polynomial of degree 6 in that sum. Is its direction found as soon?",
+        "No neuron points that way after the first epoch; then a few do, and the network fits. So end 10 of 10 seeds.",
         polynomial(degree=6),
     ),
     (
         "frozen",
         "The same, first layer frozen",
-        "The first layer is kept as it is after one epoch, and what is left explains nothing, in 10 of 10 seeds.",
+        "The first layer stays as it is after one epoch. Can the second one learn the rest alone?",
+        "No: what the first layer is by then explains nothing, in 10 of 10 seeds.",
         polynomial(degree=6, first="1 epoch"),
     ),
 ]
@@ -213,14 +219,14 @@ def _polynomial(chosen: Settings) -> Trained:
 def recorded() -> list[dict]:
     """The presets with their runs, as `laboratories.show` embeds them, to twelve digits; arrays are for drawing."""
     presets = []
-    for key, label, note, chosen in PRESETS:
+    for key, label, ask, note, chosen in PRESETS:
         values, arrays, _ = train(chosen)
         book = {
             "values": {name: [_rounded(value) for value in curve] for name, curve in values.items()},
             "arrays": {name: [float(f"{value:.3f}") for value in array] for name, array in arrays.items()},
             "checksum": None,
         }
-        presets.append({"key": key, "label": label, "note": note, "settings": chosen, "run": book})
+        presets.append({"key": key, "label": label, "ask": ask, "note": note, "settings": chosen, "run": book})
     return presets
 
 

@@ -34,7 +34,7 @@ def laboratory_picture() -> Figure:
     order = populations.order(W, b)
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     scaled = (W / np.abs(W).max(axis=1, keepdims=True))[order]
-    left.imshow(scaled, cmap="RdBu", vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
+    left.imshow(scaled, cmap="PuOr", vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
     left.axhline((populations.population(b) < 0).sum() - 0.5, color="k", lw=1)
     left.set(xlabel="pixel", ylabel="field, negative biases above the line")
     left.grid(False)

@@ -148,54 +148,60 @@ def train(chosen: Settings, steps: int | None = None) -> online.Run:
     )
 
 
-#: key, the button's label, what was found, settings.  Each changes one thing of the first, at the first seed.
-PRESETS: list[tuple[str, str, str, Settings]] = [
+#: key, the button's label, what to guess, what was found, settings.  Each changes one thing of the first.
+PRESETS: list[tuple[str, str, str, str, Settings]] = [
     (
         "two",
-        "Two populations",
+        "The chapter's data",
+        "Forty neurons learn to tell slow noise from fast, on a ring. What will their weights look like?",
         "Data near to signs, g = 3: fields with negative biases contract to bumps, those with positive ones oscillate.",
         settings(),
     ),
     (
         "waves",
-        "Gain 0.01",
-        "Nearly Gaussian data: no bump. Negative biases have waves as long as the ring, positive ones oscillate.",
+        "Nearly Gaussian data",
+        "The same at g = 0.01: the values are nearly Gaussian. What becomes of the fields?",
+        "No bump: negative biases have waves as long as the ring, positive ones oscillate.",
         settings(gain=0.01),
     ),
     (
         "signs",
-        "Gain 100",
-        "Signs: bumps as narrow as at g = 3; the fast fields are less regular.",
+        "Data of −1 and +1",
+        "The same at g = 100: values of −1 and +1 alone. What becomes of the fields?",
+        "The bumps are as narrow as at g = 3; the fast fields are less regular.",
         settings(gain=100),
     ),
     (
         "gaussian",
         "The Gaussian twin",
-        "Gaussian data with exactly the covariance at g = 3: long waves. The covariance alone makes no bumps.",
+        "Gaussian data with exactly the covariance of the first run. Is the covariance enough for bumps?",
+        "No: long waves. The covariance alone makes no bumps.",
         settings(kind="Gaussian twin"),
     ),
     (
         "heavy",
         "The heavy-tailed twin",
-        "The same covariance with heavy tails: far from Gaussian, and no bumps. The slow fields spread over the ring.",
+        "The same covariance again, with heavy tails. Is it enough that data are far from Gaussian?",
+        "No bumps either: the slow fields spread over the ring.",
         settings(kind="heavy-tailed twin"),
     ),
     (
         "negative",
         "Only negative biases",
-        "Biases held at or below 0, and the constant 1/2 that is then missing added: all forty fields become bumps.",
+        "All biases are held at or below 0, and the constant 1/2 that is then missing is added. And the fields?",
+        "All forty become bumps.",
         settings(biases="held to signs", positive=0, offset=0.5),
     ),
 ]
 
 
-def preset(key: str, label: str, note: str, chosen: Settings) -> dict:
+def preset(key: str, label: str, ask: str, note: str, chosen: Settings) -> dict:
     """A preset with its run: numbers keep all bits; the last network is for drawing."""
     run = train(chosen)
     arrays = {"W": run.last.W.ravel(), "b": run.last.b.ravel()}
     drawn = {name: [round(float(value), 3) for value in values] for name, values in arrays.items()}
     book = {"values": measured(run), "arrays": drawn, "checksum": None}
-    return {"key": key, "label": label, "note": note, "settings": chosen, "run": book}
+    return {"key": key, "label": label, "ask": ask, "note": note, "settings": chosen, "run": book}
 
 
 def recorded() -> list[dict]:

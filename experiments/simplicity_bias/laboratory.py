@@ -33,39 +33,44 @@ def settings(**changes: Any) -> Settings:
     return data | network | {"rate": 0.05, "steps": 10_000, "batch": "all", "seed": 0} | changes
 
 
-#: key, the button's label, what was found, settings.  Each changes one thing, at the first seed.  The scale is the
-#: largest power of ten at which "many" ends within 1e-6 of the two fits, that of "large" the next one above; "few" is
-#: the largest number of points on the slider whose training loss ends below a hundredth of the noise; the scale of
-#: "tight" is the largest smaller power of ten at which the network without a margin ends as two groups.
-PRESETS: list[tuple[str, str, str, Settings]] = [
+#: key, the button's label, what to guess, what was found, settings.  Each changes one thing, at the first seed.  The
+#: scale is the largest power of ten at which "many" ends within 1e-6 of the two fits, that of "large" the next one
+#: above; "few" is the largest number of points on the slider whose training loss ends below a hundredth of the noise;
+#: the scale of "tight" is the largest smaller power of ten at which the network without a margin ends as two groups.
+PRESETS: list[tuple[str, str, str, str, Settings]] = [
     (
         "many",
         "Many points",
-        "64 neurons turn to two directions, grow there, and end as the two fits, to twelve digits.",
+        "64 neurons learn from 1,000 noisy points. In how many directions do they point in the end?",
+        "In two: they turn there, grow there, and end as the two fits, to twelve digits.",
         settings(),
     ),
     (
         "few",
         "Four points",
+        "Only four noisy points. Does the network still find something simple?",
         "Two units can go through four points: next to no training loss, a high test loss. So end 6 of 10 seeds.",
         settings(n=4),
     ),
     (
         "large",
         "A large start",
-        "From ten times larger weights the neurons do not gather: 19 groups of them, which fit some of the noise.",
+        "The first weights are ten times larger. Do the neurons still gather?",
+        "They do not: 19 groups of them are left, which fit some of the noise.",
         settings(scale=1.0),
     ),
     (
         "cut",
         "The margin taken away",
-        "Points in all directions: some cut a cluster, and its parts separate. Four groups are left at the end.",
+        "Now points lie in all directions, also across the teacher's. Do the groups hold together?",
+        "Not all: some points cut a cluster, and its parts separate. Four groups are left at the end.",
         settings(margin=0.0),
     ),
     (
         "tight",
-        "Tighter clusters, no margin",
-        "A tenth of the weights: no point cuts the tighter clusters. Two units, not quite the two fits; 7 of 10 seeds.",
+        "No margin, a smaller start",
+        "The same points, but first weights a tenth as large. Do the groups hold together now?",
+        "They do: no point cuts the tighter clusters. Two units, not quite the two fits; 7 of 10 seeds.",
         settings(margin=0.0, scale=0.01),
     ),
 ]
@@ -161,10 +166,10 @@ def recorded() -> list[dict]:
     Numbers keep all bits; the last network is for drawing.  Cost: about three seconds.
     """
     presets = []
-    for key, label, note, chosen in PRESETS:
+    for key, label, ask, note, chosen in PRESETS:
         values, network = train(chosen)
         arrays = {"W": network.W.ravel(), "a": network.v}
         drawn = {name: [float(f"{value:.6g}") for value in weights] for name, weights in arrays.items()}
         book = {"values": values, "arrays": drawn, "checksum": None}
-        presets.append({"key": key, "label": label, "note": note, "settings": chosen, "run": book})
+        presets.append({"key": key, "label": label, "ask": ask, "note": note, "settings": chosen, "run": book})
     return presets

@@ -55,6 +55,27 @@ def test_what_takes_too_long_is_refused(name, chosen, why):
 
 
 @node
+@pytest.mark.parametrize("name", [*OFFERED, "cyclic_labels"])
+def test_seconds_are_known_before_a_long_run(name):
+    """Of the presets one takes long; a model without training takes no time, others some."""
+    chosen = presets(name)
+    found = dict(zip(chosen, in_node(name, f"return given.map(ShallowLab.models.{name}.seconds);", [*chosen.values()])))
+    untrained, long = {"before", "nothing"} & set(chosen), {"twenty"} & set(chosen)
+    assert {key for key, seconds in found.items() if seconds == 0} == untrained and min(found.values()) >= 0
+    assert {key for key, seconds in found.items() if seconds > 5} == long
+
+
+@node
+@pytest.mark.parametrize("name", [*OFFERED, "cyclic_labels"])
+def test_everything_that_is_painted_and_chosen_has_words(name):
+    body = f"""const {{ controls, panels }} = ShallowLab.models.{name}, title = ({{ title }}) => title;
+      return [controls.filter(({{ help }}) => !help).map(({{ name }}) => name),
+        panels.filter(({{ tells }}) => !tells).map(title),
+        panels.filter(({{ draw, under, key }}) => (draw || under) && !key).map(title)];"""
+    assert in_node(name, body) == [[], [], []]
+
+
+@node
 @pytest.mark.parametrize(
     ("name", "chosen", "least", "most"),
     [

@@ -26,8 +26,6 @@ LOCAL = "127.0.0.1"
 DESK = {"width": 1280, "height": 900}
 # No sandbox: containers run as root and grant none.  Every name but our own is made unresolvable.
 OPTIONS = ["--no-sandbox", "--disable-dev-shm-usage", f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {LOCAL}"]
-# A message of the theme, harmless.
-EXPECTED = ("invalid theme mode",)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -48,7 +46,7 @@ class Log:
 
     outside: list[str] = field(default_factory=list)  # addresses it asked for beyond the site; none has an answer
     failed: list[str] = field(default_factory=list)  # addresses of the site that gave no answer, or not one of success
-    errors: list[str] = field(default_factory=list)  # console errors and uncaught exceptions, the expected one left out
+    errors: list[str] = field(default_factory=list)  # console errors and uncaught exceptions
 
     def clean(self) -> bool:
         """Whether there is nothing to complain about."""
@@ -110,18 +108,14 @@ def watched(page: Page, log: Log) -> Page:
         if urlsplit(request.url).scheme in ("http", "https") and not local(request.url):
             log.outside.append(request.url)
 
-    def note(text: str) -> None:
-        if not any(expected in text for expected in EXPECTED):
-            log.errors.append(text)
-
     def unanswered(request: Request) -> None:
         # Whoever leaves a page cancels what it was still loading: no fault of the site.
         if local(request.url) and request.failure != "net::ERR_ABORTED":
             log.failed.append(request.url)
 
     page.on("request", asked)
-    page.on("console", lambda message: note(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: note(str(error)))
+    page.on("console", lambda message: log.errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: log.errors.append(str(error)))
     page.on("requestfailed", unanswered)
     page.on("response", lambda answer: log.failed.append(answer.url) if answer.status >= 400 else None)
     return page

@@ -33,8 +33,8 @@ def recorded(name: str) -> list[dict]:
     return importlib.import_module(f"experiments.{name}.laboratory").recorded()
 
 
-def markup(name: str, presets: list[dict]) -> str:
-    """A page with one laboratory."""
+def markup(name: str, presets: list[dict], more: str = "") -> str:
+    """A page with one laboratory, `more` in its head."""
     shown = laboratories.show(name, presets, picture=Figure(), alt="The run.", inline=False)
     static = laboratories.STATIC.as_uri()
     links = [f'<link rel="stylesheet" href="{static}/{style}">' for style in laboratories.STYLES]
@@ -42,14 +42,16 @@ def markup(name: str, presets: list[dict]) -> str:
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     start = f'<button type="button" class="lab-try" data-lab="{name}" data-preset="{TRIED[name]}">Try.</button>'
     body = f'<p>{start}</p>{shown._repr_html_()}<p style="margin-top: 3000px">The end.</p>'
-    return f"<!DOCTYPE html><html><head>{head}{''.join(links)}</head><body>{body}</body></html>"
+    column = f'<main style="max-width: 784px; margin: auto">{body}</main>'  # as wide as the book's on a desk
+    return f"<!DOCTYPE html><html lang=en><head>{head}{more}{''.join(links)}</head><body>{column}</body></html>"
 
 
 def fixtures(*names: str) -> tuple[Callable, ...]:
     """For a module of tests of these laboratories: `chromium`, `lab` (the name), `presets`, `write` and `page`.
 
-    `write(presets)` writes a page as the book has it and gives its address; `page` is an empty one, which must complain
-    of nothing.  Without Chromium, or without the script of the plots, the tests are skipped or fail.
+    `write(presets, more)` writes a page as the book has it, `more` in its head, and gives its address; `page` is an
+    empty one, which must complain of nothing.  Without Chromium, or without the script of the plots, the tests are
+    skipped or fail.
     """
 
     @pytest.fixture(scope="module")
@@ -73,9 +75,9 @@ def fixtures(*names: str) -> tuple[Callable, ...]:
 
     @pytest.fixture
     def write(tmp_path: Path, lab: str) -> Callable[..., str]:
-        def written(presets: list[dict] | None = None) -> str:
+        def written(presets: list[dict] | None = None, more: str = "") -> str:
             file = tmp_path / "page.html"
-            file.write_text(markup(lab, presets or recorded(lab)), encoding="utf-8")
+            file.write_text(markup(lab, presets or recorded(lab), more), encoding="utf-8")
             return file.as_uri()
 
         return written
@@ -93,6 +95,13 @@ def fixtures(*names: str) -> tuple[Callable, ...]:
 def press(page: Page, name: str) -> None:
     """Press a button of the laboratory."""
     page.locator(".lab").get_by_role("button", name=name, exact=True).click()
+
+
+def open_preset(page: Page, preset: dict) -> None:
+    """Choose a preset and have its answer shown, the book's run."""
+    press(page, preset["label"])
+    if page.locator(".lab-answer:visible").count():
+        page.locator(".lab-answer:visible").click()
 
 
 def status(page: Page) -> str:
@@ -124,8 +133,10 @@ def train_to_the_end(page: Page) -> str:
     return to_the_end(page)
 
 
-def check_agrees(recorded: str, said: str, most: float) -> None:
+def check_agrees(page: Page, recorded: str, said: str, most: float) -> None:
     """What is said of a run is what was said of the book's, whose numbers are as near as `most`."""
     same = recorded.removeprefix("The book's run. ")
-    assert without_pace(said).startswith(f"{same} Agrees with the book's run: yes, every number to "), said
-    assert float(re.search(r"every number to (\S+)", said)[1]) < most
+    assert without_pace(said).startswith(f"{same} Agrees with the book's run to "), said
+    apart = float(page.locator(".lab-status").get_attribute("data-apart"))
+    digits = int(re.search(r"to (\d+) digits", said)[1])
+    assert apart < most and apart <= 10.0**-digits

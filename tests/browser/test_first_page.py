@@ -29,7 +29,7 @@ def test_the_first_screen_holds_the_answer_and_the_laboratory(first):
 
 
 def test_it_trains_the_book_s_runs_again_to_the_last_bit(first, log):
-    press(first, "Rewind")
+    press(first, "Back to 0")
     expect(first.locator(".lab-status")).to_contain_text("Epoch 0:")
     start = first.evaluate(INK)
     said = train_to_the_end(first)

@@ -17,10 +17,10 @@ def test_other_last_weights_are_told_from_the_book_s(page, write, presets):
     changed = copy.deepcopy(presets[:1])
     changed[0]["run"]["checksum"] ^= 1
     page.goto(write(changed))
-    assert "run: no, the last weights differ." in train_to_the_end(page)
+    assert "Differs from the book's run in its last weights." in train_to_the_end(page)
 
 
-def test_run_pause_step_rewind_and_new_start(page, write):
+def test_run_pause_record_back_and_new_start(page, write):
     page.goto(write())
     page.get_by_label("speed").select_option("slow")
     press(page, "Run")
@@ -30,10 +30,10 @@ def test_run_pause_step_rewind_and_new_start(page, write):
     stopped = position(page)
     page.wait_for_timeout(400)
     assert 0 < position(page) == stopped < 10_000 and status(page).startswith(f"Epoch {stopped:,}:")
-    press(page, "Step")
+    press(page, "One record")
     expect(page.locator(".lab-status")).to_contain_text(f"Epoch {stopped + 100:,}:")
     seed = page.get_by_label("seed")
-    press(page, "Rewind")
+    press(page, "Back to 0")
     expect(page.locator(".lab-status")).to_contain_text("Epoch 0:")
     expect(seed).to_have_value(str(laboratory.SEED))
     press(page, "New start")
@@ -59,7 +59,7 @@ def test_what_cannot_be_run_is_refused(page, write):
     page.goto(write() + "#lab=cyclic_labels&c1=0&c2=0&c3=0&c4=0&c5=0&c6=0&step=17&seed=-1&width=x")
     expect(page.locator(".lab-status")).to_have_text("Give at least one cluster a point.")
     expect(page.locator(".lab-run")).to_be_disabled()
-    assert page.get_by_label("step", exact=True).input_value() == "0.001"
+    assert page.get_by_label("learning rate", exact=True).input_value() == "0.001"
     page.get_by_label("seed").fill("words")
     page.keyboard.press("Tab")
     expect(page.get_by_label("seed")).to_have_attribute("aria-invalid", "true")

@@ -2,7 +2,7 @@
 
 from browser import laboratory_page
 from browser.laboratory_page import press, status
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
 chromium, lab, presets, write, page = laboratory_page.fixtures("heavy_tails")
 
@@ -10,22 +10,43 @@ chromium, lab, presets, write, page = laboratory_page.fixtures("heavy_tails")
 def test_the_axis_is_changed_without_a_new_run(page, write):
     page.goto(write())
     said, before = status(page), page.locator(".lab-plot canvas").first.screenshot()
-    page.get_by_label("eigenvalues", exact=True).select_option("linear")
+    page.get_by_label("axis of eigenvalues", exact=True).select_option("linear")
     assert status(page) == said and page.url.endswith("axis=linear")
     assert page.locator(".lab-plot canvas").first.screenshot() != before
 
 
-def test_what_takes_too_long_is_refused_and_a_matrix_alone_has_two_plots(page, write, presets):
+def plots(page: Page) -> Locator:
+    """The plots that there are, the folded ones among them."""
+    return page.locator(".lab-plots figure:not([hidden])")
+
+
+def test_the_legend_stands_at_the_fullest_bin(page, write):
+    """Without a pointer over the plot; at the last bin, where one eigenvalue lies, it said nothing."""
+    page.goto(write())
+    legend = page.locator(".lab-legend").first
+    _, place, _, now, *_ = [one.text_content() for one in legend.locator("th, td").all()]
+    assert legend.locator("th").first.text_content() == "in the bin at" and 100 < int(place.replace(",", "")) < 10_000
+    assert int(now) > 10
+
+
+def test_a_matrix_alone_has_two_plots_and_no_field_without_effect(page, write, presets):
+    page.goto(write())
+    press(page, presets[-1]["label"])
+    shown = [one.text_content() for one in page.locator(".lab-settings .lab-control:visible label").all()]
+    assert [label.split()[0] for label in shown] == ["optimiser", "neurons", "seed", "axis"]
+    expect(plots(page)).to_have_count(2)
+
+
+def test_what_takes_too_long_is_refused(page, write, presets):
     page.goto(write() + "#lab=heavy_tails&width=2000&rate=17&steps=11")
     expect(page.locator(".lab-status")).to_contain_text("a step takes too long")
     expect(page.locator(".lab-run")).to_be_disabled()
     expect(page.get_by_label("learning rate")).to_have_attribute("aria-valuetext", "1")
     page.get_by_label("optimiser", exact=True).select_option("none")
     expect(page.locator(".lab-status")).to_contain_text("the law of such matrices has 4.87", timeout=30_000)
-    expect(page.locator(".lab-plot:visible")).to_have_count(2)
     page.get_by_label("optimiser", exact=True).select_option("GD")
     page.get_by_role("combobox", name="neurons").select_option("200")
-    expect(page.locator(".lab-plot:visible")).to_have_count(4)
+    expect(plots(page)).to_have_count(4)
     press(page, presets[-1]["label"])
-    expect(page.locator(".lab-plot:visible")).to_have_count(2)
-    assert "exponent 3.98; the law of such matrices has 4.01" in status(page)
+    said = "exponent 3.98; the law of such matrices has 4.01"
+    expect(page.locator(".lab-status")).to_contain_text(said, timeout=30_000)

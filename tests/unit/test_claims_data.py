@@ -68,7 +68,7 @@ def test_a_claim_has_a_page_to_cite(site):
     assert f"Claim {ROW.id}. https://example.org/book/claims/{ROW.id}.html</p>" in text
     assert f"{ROW.id}: {ROW.verdict} - What shallow networks learn: an executable book</title>" in text
     assert f"python -m shallow claim {ROW.id}\n" in text and "the &quot;rise&quot; &lt;of&gt; one" in text
-    for cell in ("<td>0.1235</td><td>-0.5</td><td>0.25</td>", "<td>1</td><td></td>", "<td>yes</td>", "<td>-</td>"):
+    for cell in ("<td>0.12</td><td>-0.50</td><td>0.25</td>", "<td>1</td><td></td>", "<td>yes</td>", "<td>-</td>"):
         assert cell in text
     record = one["records"][0]
     for address in (f"../{one['page']}", f"../../records/{record}.nc", f"../../records/{record}.json"):

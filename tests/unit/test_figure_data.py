@@ -56,12 +56,22 @@ def test_a_caption_gets_links_that_lead_from_its_page(executed, tmp_path):
     nbformat.write(executed, page)
     get_cache(tmp_path / ".jupyter_cache").cache_notebook_file(page, check_validity=False)
     figure = nodes.figure("", nodes.caption("", "A"))
-    doctree = nodes.container("", nodes.container("", figure, nb_element="cell_code", cell_index=3))
-    env = SimpleNamespace(docname="book/toy/index", doc2path=lambda name: page)
-    figure_data._read(SimpleNamespace(outdir=tmp_path / "html", env=env), doctree)
+    cell = nodes.container("", figure, nb_element="cell_code", cell_index=3)
+    cell.line = 42
+    metadata = {"book/toy/index": {"changed": "0a1b2c 2025-03-01"}}
+    env = SimpleNamespace(docname="book/toy/index", metadata=metadata, doc2path=lambda name, base=True: page)
+    builder = SimpleNamespace(get_relative_uri=lambda here, page: f"{here} -> {page}")
+    config = SimpleNamespace(html_theme_options={"repository_url": "https://example.org/toy"})
+    app = SimpleNamespace(outdir=tmp_path / "html", env=env, builder=builder, config=config)
+    figure_data._read(app, nodes.container("", cell))
     (shown,) = figure.findall(nodes.raw)
-    link = '<a href="../../records/toy/one.nc" download>one</a>'
-    assert shown.astext() == f'<span class="figure-data">Data: {link}</span>'
+    source = f"https://example.org/toy/blob/0a1b2c/{page}?plain=1#L42"
+    run = "book/toy/index -> book/provenance#record-toy-one"
+    data = '<a href="../../records/toy/one.nc" download aria-label="data of one">data</a>'
+    links = f'<a href="{source}">cell</a>, <a href="{run}">one</a> ({data})'
+    assert shown.astext() == f'<span class="figure-data">Behind it: {links}</span>'
+    metadata["book/toy/index"] = {}
+    assert figure_data.source(app, 7) == f"https://example.org/toy/blob/main/{page}?plain=1#L7"
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,25 @@ def test_few_ticks_count_eigenvalues_in_thousands(ax):
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "2", "4", "6"]
 
 
+def test_labels_of_few_decades_are_plain_numbers_that_do_not_crowd(ax):
+    ax.set(yscale="log", ylim=(2, 70))
+    figures.log_ticks(ax.yaxis)
+    ax.figure.canvas.draw()
+    shown = [label.get_text() for which in ("major", "minor") for label in ax.get_yticklabels(which=which)]
+    assert [one for one in shown if one and 2 <= float(one) <= 70] == ["2", "5", "10", "20", "50"]
+
+
+def test_a_swarm_leans_to_no_side_and_keeps_to_its_column():
+    values = np.random.default_rng(0).permutation(np.r_[np.linspace(0.5, 0.59, 10), np.full(15, 0.7), 0.95])
+    beside = figures.swarm(values, 0.1, step=0.02, half=0.1)
+    for low, high, gap in ((0.5, 0.6, 0.02), (0.69, 0.71, 0.2 / 14), (0.9, 1, 0)):
+        row = np.sort(beside[(low <= values) & (values < high)])
+        assert np.allclose(np.diff(row), gap) and np.isclose(row.sum(), 0)
+    assert np.abs(beside).max() == pytest.approx(0.1)
+    low = values < 0.6
+    assert abs(np.corrcoef(values[low], beside[low])[0, 1]) < 0.2  # sorted runs beside each other would have 1
+
+
 @pytest.mark.parametrize("periods", [1, 3, 4])
 def test_clusters_shade_exactly_the_negative_labels(ax, periods):
     figures.clusters(ax, periods)

@@ -82,17 +82,15 @@ def test_a_confirmed_record_says_how_much_was_redone(planted, changed, shown):
         said = "; confirmed: the present code has redone 10% of the computing, 2 of 3 cells"
         assert text.removesuffix("</small>").endswith(said)
     row = rows(provenance.table("planted", planted))["quick"]
-    assert "fresh, by confirmation" in row and "10%" in row
+    assert "<td>0:00:03</td><td>10%</td><td>confirmed</td>" in row
 
 
 def test_nothing_in_a_manifest_is_taken_as_markup(planted, changed, shown):
     forged = '<script>alert("x")</script>|[a](b)`c`'
     changed(date=forged, processor=forged, device=forged)
     provenance.load(NAME)
-    table = provenance.table("planted", planted).data
-    for text in (*shown[0].data.values(), table):
+    for text in (*shown[0].data.values(), provenance.table("planted", planted).html):
         assert not re.search(r"<script|\[a\]\(b\)|`c`", text)
-    assert len({line.count(" | ") for line in table.splitlines()}) == 1
 
 
 def test_uses_are_found_with_the_nearest_target_and_its_title(planted):
@@ -101,27 +99,33 @@ def test_uses_are_found_with_the_nearest_target_and_its_title(planted):
         NAME: [("third", "Another $x$"), ("fourth", "FOURTH")],
         "planted/chaotic": [("fourth", "FOURTH")],
     }
+    first = used[NAME][0]
+    assert first.link == '<a href="planted.html#third">Another <i>x</i></a>'
     (planted / "page.md").write_text('provenance.load("planted/quick")', encoding="utf-8")
     with pytest.raises(ValueError, match=r"page\.md loads 'planted/quick' above its first target"):
         provenance.uses(planted)
 
 
 def rows(table):
-    """A table of :mod:`figures` by its first column."""
-    lines = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in table.data.splitlines()]
-    return {line[0].split("`")[-2] if "`" in line[0] else line[0]: line for line in lines}
+    """The rows of a table of records by the ends of their names."""
+    return {
+        row.partition("<code>")[2].partition("</code>")[0]: row for row in re.findall(r"<tr id=.*?</tr>", table.html)
+    }
 
 
 def test_fresh_stale_missing_and_unused_are_told_apart(planted, changed, shown):
-    found = rows(provenance.table("planted", planted))
-    assert set(found) == {"record", "---", "quick", "pairs"}
-    assert 'id="record-planted-quick"' in found["quick"][0] and found["quick"][2] == "3"
-    assert "records/planted/quick.nc" in found["quick"][4]
-    assert "fresh" in found["quick"] and "[Another $x$](#third), [FOURTH](#fourth)" in found["quick"]
-    assert "**not used**" in found["pairs"] and any("is missing" in cell for cell in found["pairs"])
+    table = provenance.table("planted", planted)
+    found = rows(table)
+    assert set(found) == {"quick", "pairs"} and ">Planted <small>1 record, 3 cells" in table.html
+    assert 'id="record-planted-quick"' in found["quick"] and "<dt>cells</dt><dd>3</dd>" in found["quick"]
+    assert "records/planted/quick.nc" in found["quick"] and "<td>fresh</td>" in found["quick"]
+    assert re.search(
+        r"<dt>used in</dt><dd><a [^>]*#third.*Another.*</a>, <a [^>]*#fourth.*FOURTH</a></dd>", found["quick"]
+    )
+    assert "<b>not used</b>" in found["pairs"] and "is missing" in found["pairs"]
     changed(fingerprint="0" * 16, device="cuda", processor="A card")
     stale = rows(provenance.table("planted", planted))["quick"]
-    assert "**stale**" in stale and stale[5].endswith("cuda, A card</a>") and stale[7] == "0%"
+    assert "<td>0%</td><td><b>stale</b></td>" in stale and "cuda, A card</a>" in stale
     provenance.load(NAME)
     for text in shown[0].data.values():
         assert "STALE" in text and "python -m shallow record planted/quick" in text and "fresh" not in text
@@ -143,7 +147,6 @@ def test_chapters_load_by_provenance_and_outside_figures(chapter):
     assert not any("provenance.load(" in source for source in figures)
 
 
-def test_recipes_have_one_line_of_words_without_a_column_break():
-    """They are cells of a Markdown table."""
+def test_recipes_have_one_line_of_words_without_markup():
     about = {name: recipe.about for name, recipe in records.recipes().items()}
-    assert [name for name, words in about.items() if not words or set("|\n") & set(words)] == []
+    assert [name for name, words in about.items() if not words or set("\n`$*") & set(words)] == []

@@ -38,7 +38,7 @@
   }
 
   function describe({ settings, epoch, diverged, values }) {
-    if (diverged !== null) return `Training diverged at epoch ${whole(diverged)}: the step is too large.`;
+    if (diverged !== null) return `Training diverged at epoch ${whole(diverged)}: the learning rate is too large.`;
     const last = values.test.length - 1, now = `Epoch ${whole(epoch)}: training loss ${values.train[last].toFixed(2)}, `
       + `test loss ${values.test[last].toFixed(2)}`;
     if (epoch === 0) return `${now}; ${total(settings)} points.`;
@@ -75,10 +75,16 @@ test_loss = np.maximum(0, 1 - cyclic.labels(grid) * run.predictions).mean(axis=-
 `;
   }
 
-  // Shade the clusters of label -1; draw the points at their labels, upright triangles for +1.
-  function shade({ context, colour, box, x }) {
+  // Shade the clusters of label -1 and number all; draw the points at their labels, upright triangles for +1.
+  function shade({ context, colour, scale, box, x }) {
+    context.save();
     context.fillStyle = colour("shade");
     for (const c of [0, 2, 4]) context.fillRect(x(c / 6 - 0.5), box.top, x(1 / 6) - x(0), box.height);
+    context.fillStyle = colour("quiet");
+    context.font = `${12 * scale}px sans-serif`;
+    context.textAlign = "center";
+    for (let c = 0; c < 6; c++) context.fillText(c, x((c + 0.5) / 6 - 0.5), box.top + box.height - 5 * scale);
+    context.restore();
   }
   function points({ context, colour, scale, x, y }, { arrays }) {
     if (!arrays.x) return;
@@ -100,15 +106,18 @@ test_loss = np.maximum(0, 1 - cyclic.labels(grid) * run.predictions).mean(axis=-
     context.save();
     context.strokeStyle = context.fillStyle = colour(found.diverging ? "text" : "quiet");
     context.lineWidth = scale;
-    context.textAlign = "left";
     context.setLineDash([4 * scale, 3 * scale]);
     context.font = `${12 * scale}px sans-serif`;
+    const edge = box.left + box.width, gap = 4 * scale;
     for (const [epoch, word, line] of [[found.low, "low", 1], [found.peak, "peak", 2]]) {
       context.beginPath();
       context.moveTo(x(epoch), box.top);
       context.lineTo(x(epoch), box.top + box.height);
       context.stroke();
-      const place = [x(epoch) + 4 * scale, box.top + 13 * line * scale];
+      // Above the curves, and on the side of its line where it has room.
+      const inside = x(epoch) + gap + context.measureText(word).width < edge;
+      context.textAlign = inside ? "left" : "right";
+      const place = [x(epoch) + (inside ? gap : -gap), box.top + 13 * line * scale];
       context.save(); // the curves leave room around the word
       context.setLineDash([]);
       context.lineWidth = 4 * scale;
@@ -120,29 +129,48 @@ test_loss = np.maximum(0, 1 - cyclic.labels(grid) * run.predictions).mean(axis=-
     context.restore();
   }
 
+  // The largest |f| over a cluster, and how many points are on the wrong side of zero.
+  function told({ arrays: { f, y, outputs }, settings }) {
+    if (!f) return "No network.";
+    const size = Math.max(...Array.from(f, Math.abs)).toFixed(1);
+    const wrong = outputs ? Array.from(outputs).filter((value, i) => value * y[i] <= 0).length : null;
+    return `The function f between −0.5 and 0.5, up to ${size} in size, and its ${total(settings)} training points`
+      + `${wrong === null ? "" : `, ${wrong} of them on the wrong side of zero`}.`;
+  }
+
   const upTo = (most, unit) => Math.ceil(most / unit - 1e-9) * unit;
   const finite = (values) => Array.from(values ?? []).filter(Number.isFinite);
   const fill = (values = []) => Array.from({ length: EPOCHS / EVERY + 1 }, (_, k) => values[k] ?? null);
   const each = "points in each cluster, left to right";
-  const choice = (name, group, options, label = name) => ({ name, label, kind: "choice", options, group });
+  const choice = (name, group, options, label, help) => ({ name, label, kind: "choice", options, group, help });
   Object.assign(ShallowLab.models.cyclic_labels, {
     title: "Laboratory: train the network of this chapter",
     needs: ["streams"], unit: "epoch", length: () => EPOCHS, every: EVERY, duration: { slow: 20000, fast: 4000 },
     describe, python, bump,
     columns: [["train", "training loss"], ["test", "test loss"]],
+    seconds: (settings) => 2e-4 * settings.width + 5e-4 * total(settings),
     controls: [
-      ...[1, 2, 3, 4, 5, 6].map((c) =>
-        ({ name: `c${c}`, label: `cluster ${c}`, kind: "range", min: 0, max: 20, group: each })),
-      choice("step", "training", [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1]),
-      choice("loss", "training", ["sum", "mean"], "loss over the points"),
-      choice("width", "network", [32, 64, 128, 256, 512, 1024]),
-      choice("initial", "network", ["default", "antisymmetric", "near zero"], "first weights"),
-      { name: "seed", label: "seed", kind: "whole", max: 2 ** 32 - 1, group: "network" },
+      ...[0, 1, 2, 3, 4, 5].map((c) => ({ name: `c${c + 1}`, label: `cluster ${c}`, kind: "range", min: 0, max: 20,
+        group: each, help: `training points in cluster ${c}, where the label is ${c % 2 ? "+1" : "−1"}` })),
+      choice("step", "training", [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1], "learning rate",
+        "how far gradient descent moves the weights in an epoch"),
+      choice("loss", "training", ["sum", "mean"], "loss over the points",
+        "whether the loss is the sum over the training points or their mean, which takes smaller steps"),
+      choice("width", "network", [32, 64, 128, 256, 512, 1024], "neurons", "number of hidden neurons"),
+      choice("initial", "network", ["default", "antisymmetric", "near zero"], "first weights",
+        "drawn as usual, so that the output begins at zero, or ten times smaller"),
+      { name: "seed", label: "seed", kind: "whole", max: 2 ** 32 - 1, group: "network",
+        help: "a number from which points and first weights are drawn" },
     ],
     refuse: (settings) => (total(settings) ? null : "Give at least one cluster a point."),
     panels: [
       {
-        title: "Network and training points",
+        title: "The network's function and its training points", main: true, tells: told,
+        key: () => [
+          { label: "training point, label +1", colour: "plus", mark: "up" },
+          { label: "label −1", colour: "minus", mark: "down" },
+          { label: "clusters 0, 2, 4: label −1", colour: "shade", mark: "band" },
+        ],
         x: { name: "x", label: "x", range: [-0.5, 0.5], write: (x) => x.toFixed(3) },
         y: { label: "f(x)", range: ({ arrays }) => {
           const f = finite(arrays.f), least = f.reduce((a, b) => Math.min(a, b), -1.5);
@@ -153,14 +181,17 @@ test_loss = np.maximum(0, 1 - cyclic.labels(grid) * run.predictions).mean(axis=-
         under: shade, draw: points,
       },
       {
-        title: "Mean hinge loss, training and test",
+        title: "Mean hinge loss on training points and everywhere", main: true, tells: describe,
+        key: () => [{ label: "low, peak: where the test loss begins to rise, and its top", colour: "text",
+          mark: "dash" }],
         x: { name: "epoch", label: "epoch", range: [0, EPOCHS], write: whole, ticks: whole },
         y: { label: "loss", range: ({ values, book }) => {
           const all = [values.train, values.test, book?.values.test].flatMap(finite);
-          return [0, upTo(all.reduce((most, value) => Math.max(most, value), 1), 0.2)];
+          return [0, upTo(1.2 * all.reduce((most, value) => Math.max(most, value), 1), 0.2)];  // words stand above
         } },
         series: [
-          { label: "training", colour: "train" }, { label: "test", colour: "test", dash: [8, 3] },
+          { label: "training", colour: "train", ghost: true },
+          { label: "test", colour: "test", dash: [8, 3], ghost: true },
           { label: "book's training", colour: "train-pale", width: 1 },
           { label: "book's test", colour: "test-pale", width: 1, dash: [8, 3] },
         ],

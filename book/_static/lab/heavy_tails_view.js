@@ -13,7 +13,7 @@
   const last = (values) => values?.[values.length - 1];
 
   function describe({ settings, epoch, diverged, values }) {
-    if (diverged !== null) return `Training diverged at step ${diverged}: the rate is too large.`;
+    if (diverged !== null) return `Training diverged at step ${diverged}: the learning rate is too large.`;
     const [exponent, largest, second] = [values.exponent, values.largest, values.second].map(last);
     const none = noise(settings.width).exponent.toFixed(2);
     if (untrained(settings)) {
@@ -57,6 +57,11 @@
       return spectrum.length * width * density(value / unit, h) / unit * (log ? value * Math.LN10 : 1);
     });
     return [x, counted(spectrum), counted(arrays.initial), law];
+  }
+  // Where the legend stands without a pointer: the middle of the bin with most eigenvalues.
+  function fullest(view) {
+    const [, counts] = histogram(view);
+    return counts[0] === null ? 0 : counts.indexOf(Math.max(...counts)) + DENSE / 2;
   }
   // A tick for every eigenvalue, and where the first step is predicted to put the largest one.
   function marks({ context, colour, scale, box, x }, { settings, arrays, epoch }) {
@@ -108,8 +113,24 @@
     Math.ceil(Math.max(most, ...finite(values)) / unit) * unit];
   const trained = ({ settings }) => !untrained(settings);
   const both = ({ values, book }, key) => [...(values[key] ?? []), ...(book?.values[key] ?? [])];
-  const choice = (name, group, options, label = name) => ({ name, label, kind: "choice", options, group });
-  const now = { colour: "train", dots: true }, then = { label: "book's", colour: "train-pale", width: 1 };
+  const choice = (name, group, options, label, help, shows) =>
+    ({ name, label, kind: "choice", options, group, help, shows });
+  const applies = (settings) => !untrained(settings);  // without training nothing depends on the rest
+  const now = { colour: "train", dots: true, ghost: true }, then = { label: "book's", colour: "train-pale", width: 1 };
+
+  // What each plot shows now.
+  function spreadTold({ values, arrays: { spectrum } }) {
+    if (!spectrum) return "No spectrum.";
+    const [largest, second] = [values.largest, values.second].map(last);
+    return `${spectrum.length} eigenvalues; the largest is ${whole(largest)}, ${(largest / second).toFixed(2)} times `
+      + `the second; the median is ${whole(spectrum[spectrum.length >> 1])}.`;
+  }
+  const exponentTold = ({ values, settings }) => `The exponent is ${last(values.exponent).toFixed(2)}; that of pure `
+    + `noise is ${noise(settings.width).exponent.toFixed(2)}.`;
+  const lossTold = ({ values }) => `Training loss ${last(values.train)?.toFixed(2)}, test loss `
+    + `${last(values.test)?.toFixed(2)}.`;
+  const alignmentTold = ({ values }) => `The alignment is ${last(values.similarity)?.toFixed(2)}; by chance it would `
+    + `be about ${(D ** -0.5).toFixed(2)}.`;
 
   Object.assign(ShallowLab.models.heavy_tails, {
     title: "Laboratory: from noise to a spike to a wide bulk",
@@ -117,51 +138,63 @@
     length: (settings) => (untrained(settings) ? 0 : settings.steps), describe,
     columns: [["exponent", "exponent"], ["largest", "largest eigenvalue"], ["second", "second eigenvalue"],
       ["train", "training loss"], ["test", "test loss"], ["similarity", "alignment"]],
+    seconds: (settings) => (untrained(settings) ? 0 : 4e-4 * settings.steps * settings.width),
     controls: [
-      choice("optimiser", "training", ["GD", "Adam", "none"]),
-      { name: "rate", label: "learning rate", kind: "scale", options: RATES, group: "training" },
-      { name: "steps", label: "steps", kind: "range", min: 0, max: 10, group: "training" },
-      choice("labels", "training", ["true", "permuted"]),
-      choice("student", "network", ["tanh", "softplus"], "activation"),
-      choice("width", "network", WIDTHS, "neurons (200 inputs)"),
-      { name: "seed", label: "seed", kind: "whole", max: 2 ** 32 - 1, group: "network" },
-      choice("update", "reading", ["code", "text"], "steps as in the"),
-      choice("features", "reading", ["code", "text"], "read-out as in the"),
-      { ...choice("axis", "picture", ["log", "linear"], "eigenvalues"), display: true },
+      choice("optimiser", "training", ["GD", "Adam", "none"], "optimiser",
+        "gradient descent, Adam, or no training: a random matrix alone"),
+      { name: "rate", label: "learning rate", kind: "scale", options: RATES, group: "training", shows: applies,
+        help: "size of the steps" },
+      { name: "steps", label: "steps", kind: "range", min: 0, max: 10, group: "training", shows: applies,
+        help: "how many steps the first layer takes" },
+      choice("labels", "training", ["true", "permuted"], "labels",
+        "those of the teacher, or the same in random order, which say nothing of the inputs", applies),
+      choice("student", "network", ["tanh", "softplus"], "activation", "the neurons' nonlinearity", applies),
+      choice("width", "network", WIDTHS, "neurons (200 inputs)", "rows of the matrix W; it has 200 columns"),
+      { name: "seed", label: "seed", kind: "whole", max: 2 ** 32 - 1, group: "network",
+        help: "a number from which data and first weights are drawn" },
+      choice("update", "text or code", ["code", "text"], "size of steps",
+        "the document's text and its code take steps of different size: which is followed", applies),
+      choice("features", "text or code", ["code", "text"], "read-out's scale",
+        "text and code scale what the read-out is fitted to differently: which is followed", applies),
+      { ...choice("axis", "picture", ["log", "linear"], "axis of eigenvalues", "how the first plot is drawn"),
+        display: true },
     ],
     refuse: (settings) => (untrained(settings) || settings.width <= WIDEST ? null
       : `With more than ${WIDEST} neurons a step takes too long here: take fewer, or the optimiser "none".`),
     panels: [
       {
-        title: "Eigenvalues of WᵀW",
-        x: { name: "λ", label: "eigenvalue", range: ends,
+        title: "How the eigenvalues of WᵀW are spread", main: true, tells: spreadTold,
+        key: ({ settings }) => [{ label: "tick: one eigenvalue now", colour: "train", mark: "line" },
+          ...(predicted(settings) ? [{ label: "the largest after step 1, by theory", colour: "text", mark: "dash" }]
+            : [])],
+        x: { name: "in the bin at", label: "eigenvalue", range: ends,
           write: (at, { settings }) => whole(settings.axis === "log" ? 10 ** at : at),
           ticks: (at, view) => (view.settings.axis === "log" ? power(at, view) : whole(at)) },
         y: { label: "number in a bin", range: (view) =>
-          [0, 1.08 * Math.max(10, ...histogram(view).slice(1).flatMap(finite))] },
+          [0, 1.2 * Math.max(10, ...histogram(view).slice(1).flatMap(finite))] },
         series: [
           { label: "now", colour: "train", fill: "train-faint", width: 1, digits: 0 },
-          { label: "at the start", colour: "test", width: 1, digits: 0 },
+          { label: "at the start", colour: "quiet", dash: [3, 3], width: 1, digits: 0 },
           { label: "law of noise, same median", colour: "text", digits: 1 },
         ],
-        data: histogram, draw: marks, rest: (view) => histogram(view)[1].findLastIndex((count) => count > 0),
+        data: histogram, draw: marks, rest: fullest,
       },
       {
-        title: "Exponent PL_Alpha_Hill, and of pure noise",
+        title: "Exponent of the spectrum's tail, against that of noise", main: true, tells: exponentTold,
         x: { ...steps, name: (view) => shape(view, "h/d", "step"),
           label: (view) => shape(view, "rows over columns, h/d", "step"),
           range: (view) => shape(view, [1, 10], steps.range(view)) },
         y: { label: "exponent", range: (view) => shape(view, [2, 5],
           span([...both(view, "exponent"), noise(view.settings.width).exponent], 1.8, 2.6, 0.2)) },
-        series: [{ label: "exponent", ...now }, { label: "pure noise", colour: "quiet", dash: [6, 4] }, then],
+        series: [{ label: "exponent", ...now }, { label: "pure noise", colour: "text", dash: [6, 4] }, then],
         data: exponents,
       },
       {
-        title: "Mean squares of the read-out, training and test", shows: trained,
+        title: "Mean squared error of the read-out", tells: lossTold, shows: trained,
         x: steps,
         y: { label: "loss", range: (view) => span([...both(view, "train"), ...both(view, "test")], 0, 1, 0.2) },
         series: [
-          { label: "training", ...now }, { label: "test", colour: "test", dash: [8, 3], dots: true },
+          { label: "training", ...now }, { label: "test", colour: "test", dash: [8, 3], dots: true, ghost: true },
           { ...then, label: "book's training" }, { ...then, label: "book's test", colour: "test-pale", dash: [8, 3] },
         ],
         data: (view) => {
@@ -170,7 +203,7 @@
         },
       },
       {
-        title: "Alignment of the first singular vector with the teacher", shows: trained,
+        title: "How far the first singular vector points to the teacher", tells: alignmentTold, shows: trained,
         x: steps, y: { label: "|v₁ · β|", range: () => [0, 1] },
         series: [{ label: "alignment", ...now }, { label: "chance, 1/√200", colour: "quiet", dash: [6, 4] }, then],
         data: (view) => [view.epochs, curve("similarity")(view)[0], view.epochs.map(() => D ** -0.5),

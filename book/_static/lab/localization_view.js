@@ -26,7 +26,7 @@
   const colourOf = ({ sign }) => (sign < 0 ? "minus" : sign > 0 ? "plus" : "quiet");
 
   function describe({ settings, diverged, values, epochs, arrays, live }) {
-    if (diverged !== null) return `Training diverged by step ${whole(diverged)}: the rate is too large.`;
+    if (diverged !== null) return `Training diverged by step ${whole(diverged)}: the learning rate is too large.`;
     const step = epochs[values.loss.length - 1], now = (key) => last(values[key]);
     const group = (name, word) => (now(name) === 0 ? `no ${word} bias` : `${now(name)} ${word} `
       + `bias${now(name) === 1 ? "" : "es"} (inverse participation ratio ${now(`ipr_${name}`).toFixed(3)}, `
@@ -42,7 +42,7 @@
 
   // All fields as rows, each scaled to its largest weight; a line between the populations.
   function heat({ context, colour, scale, box }, view) {
-    const all = neurons(view), [up, down, text] = ["train", "test", "text"].map(colour);
+    const all = neurons(view), [up, down, text] = ["purple", "amber", "text"].map(colour);
     const left = box.left + 44 * scale, top = box.top + 4 * scale;
     const width = (box.left + box.width - left) / N, height = (box.height - 8 * scale) / Math.max(1, all.length);
     context.save();
@@ -73,17 +73,19 @@
     }
     context.restore();
   }
-  // Six fields in boxes of their own, those with the largest norms: three of each sign, or more where one has fewer.
-  function largest({ context, colour, scale, box }, view) {
+  // Six fields, those with the largest norms: three of each sign, or more where one has fewer.
+  function leading(view) {
     const sorted = neurons(view).slice().sort((one, other) => other.norm - one.norm);
     const [minus, plus] = [sorted.filter(({ sign }) => sign <= 0), sorted.filter(({ sign }) => sign > 0)];
     const few = Math.min(minus.length, plus.length, SHOWN / 2), most = minus.length < plus.length ? SHOWN - few : null;
-    const some = most === null ? [...minus.slice(0, SHOWN - Math.min(plus.length, 3)), ...plus.slice(0, 3)]
-      : [...minus.slice(0, few), ...plus.slice(0, most)];
+    return (most === null ? [...minus.slice(0, SHOWN - Math.min(plus.length, 3)), ...plus.slice(0, 3)]
+      : [...minus.slice(0, few), ...plus.slice(0, most)]).slice(0, SHOWN);
+  }
+  function largest({ context, colour, scale, box }, view) {
     const width = box.width / 3, height = box.height / 2, gap = 8 * scale;
     context.save();
     context.font = `${12 * scale}px sans-serif`;
-    some.slice(0, SHOWN).forEach((one, k) => {
+    leading(view).forEach((one, k) => {
       const left = box.left + (k % 3) * width + gap / 2, middle = box.top + (Math.floor(k / 3) + 0.56) * height;
       const tall = 0.4 * height - gap / 2, size = Math.max(...one.field.map(Math.abs));
       context.lineWidth = scale;
@@ -133,12 +135,35 @@
       ...keys.map((key) => of(live ? book?.values : null, key))];
   };
   const both = (values, book, keys) => keys.flatMap((key) => [...finite(values[key]), ...finite(book?.values[key])]);
-  const negative = { label: "b < 0", colour: "minus" }, positive = { label: "b > 0", colour: "plus" };
+  const negative = { label: "b < 0", colour: "minus", ghost: true };
+  const positive = { label: "b > 0", colour: "plus", ghost: true };
   const then = [{ ...negative, label: "book's b < 0" }, { ...positive, label: "book's b > 0" }]
-    .map((one) => ({ ...one, width: 1, dash: [3, 3] }));
+    .map((one) => ({ ...one, width: 1, dash: [3, 3], ghost: false }));
   const noise = { label: "white noise", colour: "quiet", width: 1, dash: [2, 4] };
-  const choice = (name, group, options, label = name) => ({ name, label, kind: "choice", options, group });
-  const slider = (name, group, options, label) => ({ name, label, kind: "scale", options, group });
+  const choice = (name, group, options, label, help, shows) =>
+    ({ name, label, kind: "choice", options, group, help, shows });
+  const slider = (...of) => ({ ...choice(...of), kind: "scale" });
+  const signed = ({ biases: kind }) => kind !== "from 0";
+  const populations = [{ label: "negative bias", colour: "minus", mark: "line" },
+    { label: "positive bias", colour: "plus", mark: "line" }];
+  const dots = populations.map((one) => ({ ...one, mark: "dot" }));
+
+  // What each plot shows now.
+  const count = (view, sign) => neurons(view).filter((one) => one.sign === sign).length;
+  const each = (name, digits, what) => ({ values }) => {
+    const [minus, plus] = ["minus", "plus"].map((sign) => last(values[`${name}_${sign}`]));
+    const words = [[minus, "negative"], [plus, "positive"]].filter(([value]) => value != null)
+      .map(([value, sign]) => `${value.toFixed(digits)} with ${sign} biases`);
+    return words.length ? `${what}: ${words.join(", ")}.` : "All biases are 0.";
+  };
+  const heatTold = (view) => `The weights of ${neurons(view).length} neurons as rows: ${count(view, -1)} with negative `
+    + `biases above ${count(view, 1)} with positive ones, each in the order of the fields' centres.`;
+  const largestTold = (view) => `Six fields, of biases ${leading(view).map(({ bias }) => bias.toFixed(2)).join(", ")}.`;
+  const discsTold = (view) => `${neurons(view).length} neurons; biases from `
+    + `${Math.min(...neurons(view).map(({ bias }) => bias)).toFixed(2)} to `
+    + `${Math.max(...neurons(view).map(({ bias }) => bias)).toFixed(2)}.`;
+  const lossTold = ({ values }) => (last(values.loss) == null ? "Before training."
+    : `The loss is now ${last(values.loss).toFixed(3)}.`);
 
   Object.assign(lab, {
     title: "Laboratory: grow a receptive field",
@@ -148,57 +173,66 @@
     columns: [["loss", "loss"], ["minus", "negative biases", String], ["ipr_minus", "their inverse participation ratio"],
       ["frequency_minus", "their frequency"], ["plus", "positive biases", String],
       ["ipr_plus", "their inverse participation ratio"], ["frequency_plus", "their frequency"]],
+    seconds: ({ steps: most, batch, width }) => most * Number(batch) * (2.5e-6 + 6e-8 * width),
     controls: [
-      choice("kind", "data", ["process", "Gaussian twin", "heavy-tailed twin"], "kind of data"),
-      slider("gain", "data", GAINS, "gain g"),
-      choice("slow", "data", LENGTHS, "length, class +1"),
-      choice("fast", "data", LENGTHS, "length, class −1"),
-      slider("width", "network", WIDTHS, "neurons"),
-      choice("biases", "network", ["from 0", "from ±1/2", "held to signs"]),
-      choice("positive", "network", SHARES, "share of + (if not from 0)"),
-      choice("offset", "network", [-0.5, 0, 0.5], "added to the output"),
-      { name: "seed", label: "seed", kind: "whole", max: 2 ** 32 - 1, group: "network" },
-      slider("rate", "training", RATES, "learning rate"),
-      choice("steps", "training", [100, 500, 1000, 2000, 4000], "steps (the book's: 2000)"),
-      choice("batch", "training", ["40", "200", "1000"], "batch (the book's: 1000)"),
+      choice("kind", "data", ["process", "Gaussian twin", "heavy-tailed twin"], "kind of data",
+        "the chapter's noise, or noise of the same covariance that is Gaussian or has heavy tails"),
+      slider("gain", "data", GAINS, "gain g", "small: nearly Gaussian values; large: nearly −1 and +1 alone"),
+      choice("slow", "data", LENGTHS, "length, class +1", "over how many pixels noise of this class stays alike"),
+      choice("fast", "data", LENGTHS, "length, class −1", "over how many pixels noise of this class stays alike"),
+      slider("width", "network", WIDTHS, "neurons", "number of hidden neurons"),
+      choice("biases", "network", ["from 0", "from ±1/2", "held to signs"], "biases",
+        "where they begin, and whether they may change their signs"),
+      choice("positive", "network", SHARES, "share of positive biases", "of the neurons, at the start", signed),
+      choice("offset", "network", [-0.5, 0, 0.5], "added to the output", "a constant that is not trained"),
+      { name: "seed", label: "seed", kind: "whole", max: 2 ** 32 - 1, group: "network",
+        help: "a number from which data and first weights are drawn" },
+      slider("rate", "training", RATES, "learning rate", "size of the steps of gradient descent"),
+      choice("steps", "training", [100, 500, 1000, 2000, 4000], "steps", "length of the run; the chapter's has 2000"),
+      choice("batch", "training", ["40", "200", "1000"], "batch", "new samples in each step; the chapter has 1000"),
     ],
     panels: [
       {
-        title: "All fields, scaled: blue up, orange down", bare: true, height: 320,
+        title: "The weights of every neuron, one row each", main: true, bare: true, height: 320, tells: heatTold,
+        key: () => [{ label: "positive weight", colour: "purple", mark: "square" },
+          { label: "negative weight", colour: "amber", mark: "square" },
+          { label: "between the signs of the biases b", colour: "text", mark: "line" }],
         x: { name: "", label: "", range: [0, 1], write: String }, y: { label: "", range: () => [0, 1] },
         series: [{ label: "", colour: "text" }], data: () => [[0, 1], [null, null]], draw: heat,
       },
       {
-        title: "The fields with the largest norms", bare: true, height: 320,
-        x: { name: "", label: "", range: [0, 1], write: String }, y: { label: "", range: () => [0, 1] },
-        series: [{ label: "", colour: "text" }], data: () => [[0, 1], [null, null]], draw: largest,
-      },
-      {
-        title: "Every neuron; the size is its inverse participation ratio", height: 320,
-        x: { name: "frequency", label: "mean frequency of w, cycles per ring", range: [0, N / 2], write: String,
-          ticks: String },
-        y: { label: "bias", range: biases }, series: [{ label: "", colour: "text" }],
-        data: () => [[0, N / 2], [null, null]], draw: discs,
-      },
-      {
-        title: "Localisation: median inverse participation ratio", x: steps,
+        title: "How local the fields are: median inverse participation ratio", main: true, x: steps,
+        tells: each("ipr", 3, "Median inverse participation ratio"),
         y: { label: "ratio", range: ({ values, book }) =>
           [0, Math.max(0.4, 1.1 * Math.max(...both(values, book, ["ipr_minus", "ipr_plus"])))] },
         series: [negative, positive, noise, ...then], data: curves(["ipr_minus", "ipr_plus"], NOISE),
       },
       {
-        title: "Median of the mean frequency, cycles per ring", x: steps,
-        y: { label: "frequency", range: () => [0, N / 2] },
+        title: "Six of the largest fields", bare: true, height: 320, tells: largestTold, key: () => populations,
+        x: { name: "", label: "", range: [0, 1], write: String }, y: { label: "", range: () => [0, 1] },
+        series: [{ label: "", colour: "text" }], data: () => [[0, 1], [null, null]], draw: largest,
+      },
+      {
+        title: "Every neuron: the larger, the more local its field", height: 320, tells: discsTold, key: () => dots,
+        x: { name: "frequency", label: "mean frequency of w, cycles per ring", range: [0, N / 2], write: String,
+          ticks: String },
+        y: { label: "bias b", range: biases }, series: [{ label: "", colour: "text" }],
+        data: () => [[0, N / 2], [null, null]], draw: discs,
+      },
+      {
+        title: "How fast the fields oscillate: median frequency", x: steps,
+        tells: each("frequency", 1, "Median frequency in cycles per ring"),
+        y: { label: "cycles per ring", range: () => [0, N / 2] },
         series: [negative, positive, { ...noise, digits: 1 }, ...then].map((one) => ({ digits: 1, ...one })),
         data: curves(["frequency_minus", "frequency_plus"], N / 4),
       },
       {
-        title: "Loss, over the batches since the last record", x: steps,
+        title: "Loss, mean over the batches since the last record", tells: lossTold, x: steps,
         y: { label: "loss", range: ({ values, book }) => {
           const all = both(values, book, ["loss"]);
           return [Math.floor(10 * Math.min(0.4, ...all)) / 10, Math.ceil(10 * Math.max(0.5, ...all)) / 10 + 0.02];
         } },
-        series: [{ label: "loss", colour: "train" }, { label: "book's", colour: "train-pale", width: 1 }],
+        series: [{ label: "loss", colour: "train", ghost: true }, { label: "book's", colour: "train-pale", width: 1 }],
         data: curves(["loss"]),
       },
     ],

@@ -1,326 +1,282 @@
-/* The shell of the laboratories: presets, controls, plots, run, pause, step, rewind, progress, address, Python.
+/* The shell of the laboratories: presets, controls, plots, run, pause, scrubbing, progress, address, Python.
  *
  * A laboratory is `ShallowLab.render({ model, el })`: `el` is the element to fill, and `model.get(key)` gives what the
  * page carries, "name" and "presets".  What is computed and shown stands in `ShallowLab.models[name]`:
  *
  *   compute(...needs)      as text in a worker; returns { start(settings) } -> run with epoch, done, diverged, values
  *                          (numbers at the last record, or null; new ones at each), advance() (to the next record or
- *                          a millisecond towards it), snapshot(), weights()
+ *                          a millisecond towards it), snapshot() (arrays, new at each call), weights()
  *   needs                  names of what compute is given: functions of ShallowLab such as "streams", called
  *   unit                   what is counted, "epoch" or "step"; the shell's variables are named after the first
  *   length(settings)       length of a run in that unit, and
  *   every                  the distance of its records, or
  *   records(settings)      the records, in equal ratios: the run then goes through the decades at one speed
  *   duration               milliseconds of a run by speed, least
+ *   seconds(settings)      roughly what a whole run takes an ordinary laptop to compute
  *   tolerance              largest relative difference to the book's run that is agreement; without, bits are compared
  *   least                  size below which differences are relative to it and not to the number
  *   title, columns         its name in words; [key, label, how it is written] of each of the values
- *   controls               [{ name, label, kind: "range" | "scale" | "choice" | "whole", group, ... }]; those with
- *                          `display` change what is drawn, not what is computed, and those with `shows(settings)` are
- *                          there, and count, only for some settings
+ *   controls               [{ name, label, help, kind: "range" | "scale" | "choice" | "whole", group, ... }]; those
+ *                          with `display` change what is drawn, not what is computed, and those with
+ *                          `shows(settings)` are there, and count, only for some settings
  *   refuse(settings)       why these settings cannot be run, or null
- *   panels                 what is plotted; see `plot`
+ *   panels                 what is plotted, see plots.js; those with `main` stand beside the controls
  *   describe(view)         what happened, in words
  *   python(settings)       the lines that do the same with the library
  *
- * A preset is { key, label, note, settings, run: { values, arrays, checksum } }, the run being the book's own.
+ * A preset is { key, label, ask, note, settings, run: { values, arrays, checksum } }, the run being the book's own;
+ * `ask` is what to guess before it is run, `note` what came out.
+ *
+ * The view that panels and words are given is the moment shown: { settings, epochs, last, book, live, values, epoch,
+ * at (the index of its record), arrays, done, diverged, back (whether later moments are known), ghost (the reader's
+ * last run, { settings, epochs, values }, or null) }.
  */
 globalThis.ShallowLab ??= { models: {} };
 
 (() => {
   "use strict";
 
-  const BUDGET = 12;  // milliseconds that the worker computes before it listens again
-  const PHONE = 520;  // pixels under which plots are less high
+  const { element, button, input, copy, whole } = ShallowLab;
+  const IDENTICAL = "Identical to the book's run: yes, to the last bit.";
+  const LONG = 5;  // seconds of a run of which the reader is told before
 
-  const element = (tag, properties = {}, ...children) => {
-    const { dataset, ...others } = properties, node = Object.assign(document.createElement(tag), others);
-    Object.assign(node.dataset, dataset);
-    node.append(...children);
-    return node;
-  };
-  const whole = (number) => number.toLocaleString("en-US");
-  const valueOf = (given, ...of) => (typeof given === "function" ? given(...of) : given);
-
-  // ---------------------------------------------------------------------------------------------------- the worker
-
-  // Runs in the worker: each request gives the settings of a new run or none, and how far to train it.
-  function serve(model) {
-    const checksum = (groups) => {  // CRC-32 of the bytes of all weights
-      let crc = 0xffffffff;
-      for (const group of groups) {
-        for (const byte of new Uint8Array(group.buffer, group.byteOffset, group.byteLength)) {
-          crc ^= byte;
-          for (let k = 0; k < 8; k++) crc = (crc >>> 1) ^ (0xedb88320 & -(crc & 1));
-        }
-      }
-      return ~crc >>> 0;
-    };
-    let run = null;
-    onmessage = ({ data: { version, settings, until, budget } }) => {
-      const records = [], stop = performance.now() + budget;
-      const note = () => records.push({ epoch: run.epoch, values: run.values });
-      if (settings) {
-        run = model.start(settings);
-        note();
-      }
-      while (!run.done && run.epoch < until && performance.now() < stop) {
-        const before = run.values;
-        run.advance();
-        if (run.diverged === null && run.values !== before) note();
-      }
-      const { epoch, done, diverged } = run, arrays = run.snapshot();
-      const sum = done ? checksum(run.weights()) : null;
-      postMessage({ version, epoch, done, diverged, records, arrays, checksum: sum },
-        Object.values(arrays).map((array) => array.buffer));
-    };
+  // A time that is estimated, in words.
+  function inWords(seconds) {
+    if (seconds < 90) return `${seconds < 20 ? Math.ceil(seconds) : 5 * Math.round(seconds / 5)} s`;
+    return `${Math.round(seconds / 60)} min`;
   }
+  const folded = (label, className, ...children) =>
+    element("details", { className }, element("summary", { textContent: label }), ...children);
 
-  // A worker from a file cannot be started on a page from disk, one from text can.
-  function worker({ compute, needs }) {
-    const given = needs.map((name) => `(${ShallowLab[name]})()`);
-    const source = `"use strict";(${serve})((${compute})(${given}));`;
-    const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-    const made = new Worker(address);
-    URL.revokeObjectURL(address);
-    return made;
-  }
-
-  // ----------------------------------------------------------------------------------------------------- the plots
-
-  /* A plot of one panel: { title, x: { name, label, range, ticks, write }, y: { label, range(view) }, data(view),
-   * series, under, draw, rest, shows, bare, height }.  Series are { label, colour, dash, width, fill, dots, digits,
-   * write }, colours names of custom properties; `under(paint, view)` and `draw(paint, view)` add marks below and above
-   * the curves.  Name, label and range of x may be functions of the view, which `ticks` and `write` get after the
-   * number.  `rest(view)` is the index whose values the legend has without a pointer, `shows(view)` whether there is
-   * anything to plot; a panel that is `bare` has no axes and no pointer.
-   */
-  function plot(panel, el, view) {
-    const colour = (name) => getComputedStyle(el).getPropertyValue(`--lab-${name}`).trim();
-    const box = element("div", { className: "lab-plot" });
-    box.setAttribute("role", "img");
-    const axis = ({ label, ticks }, size) => ({
-      show: !panel.bare, label: valueOf(label, view), size, labelSize: 20, gap: 4, labelGap: 0, font: "12px sans-serif",
-      labelFont: "13px sans-serif", stroke: () => colour("text"), ticks: { show: false },
-      grid: { stroke: () => colour("grid"), width: 1 },
-      values: (u, splits) => splits.map((at) => (ticks ?? String)(at, view)), space: 45,
+  // The presets: a row of buttons, and below it what the chosen one asks and, once told, what came out.
+  function presetsOf(presets, choose, answer) {
+    const choices = presets.map((preset) => button(preset.label, () => choose(preset)));
+    const told = new Set(), cards = presets.map((preset) => {
+      const show = button("Show the answer", () => answer(preset), "lab-answer");
+      const note = element("p", { className: "lab-note", textContent: preset.note });
+      return { show, note, node: element("div", { className: "lab-card" }, preset.ask
+        ? element("p", { className: "lab-question", textContent: preset.ask }) : "", element("div", {}, note, show)) };
     });
-    const series = ({ label, colour: name, dash, width = 2, fill, dots = false, digits = 3, write }) => ({
-      label, dash, width, stroke: () => colour(name), fill: fill && (() => colour(fill)),
-      points: { show: dots, size: 7, fill: () => colour(name) },
-      value: (u, value) => (value == null ? "" : write?.(value) ?? value.toFixed(digits)),
-    });
-    const paint = (u) => ({
-      context: u.ctx, colour, scale: devicePixelRatio, box: u.bbox,
-      x: (value) => u.valToPos(value, "x", true), y: (value) => u.valToPos(value, "y", true),
-    });
-    const { height = 260 } = panel;
-    const size = () =>
-      ({ width: Math.max(200, box.clientWidth), height: el.clientWidth < PHONE ? height - 60 : height });
-    // Without a pointer over the plot the legend has the newest values.
-    const newest = (u) => {
-      const last = panel.rest?.(view) ?? u.data[1].findLastIndex((value) => value !== null);
-      if (panel.series.length > 1) u.setLegend({ idx: Math.max(0, last) }, false);
-    };
-    const options = () => ({
-      ...size(), padding: panel.bare ? [0, 0, 0, 0] : [8, 24, 0, 0],
-      legend: { show: panel.series.length > 1, markers: { fill: () => "none" } },
-      scales: {
-        x: { time: false, range: () => valueOf(panel.x.range, view) }, y: { range: () => panel.y.range(view) },
-      },
-      axes: [axis(panel.x, 22), axis(panel.y, 40)],
-      series: [
-        { label: valueOf(panel.x.name, view), value: (u, value) => (value == null ? "" : panel.x.write(value, view)) },
-        ...panel.series.map(series),
-      ],
-      cursor: { show: !panel.bare, y: false, drag: { x: false, y: false } },
-      hooks: {
-        drawClear: [(u) => panel.under?.(paint(u), view)], draw: [(u) => panel.draw?.(paint(u), view)],
-        ready: [newest], setLegend: [(u) => { if (u.legend.idx == null) newest(u); }],
-      },
-    });
-    let drawn = null, label = null;
-    const update = () => {
-      if (label !== valueOf(panel.x.label, view)) build();
-      else drawn.setData(panel.data(view));
-      if (drawn.cursor.idx == null) newest(drawn);
-    };
-    const build = () => {
-      drawn?.destroy();
-      label = valueOf(panel.x.label, view);
-      drawn = new uPlot(options(), panel.data(view), box);
-    };
-    build();
-    new ResizeObserver(() => drawn.setSize(size())).observe(box);
-    return {
-      box, update, recolour: build, shows: panel.shows ?? (() => true),
-      name: (text) => box.setAttribute("aria-label", `${panel.title}. ${text}`),
-    };
-  }
-
-  // -------------------------------------------------------------------------------------------------- the controls
-
-  let made = 0;
-  function input(control, changed) {
-    const id = `lab-${control.name}-${made++}`, caption = element("label", { htmlFor: id, textContent: control.label });
-    const fits = (value) => ({
-      range: () => Number.isInteger(value) && value >= control.min && value <= control.max,
-      whole: () => Number.isSafeInteger(value) && value >= 0 && value <= control.max,
-      choice: () => control.options.includes(value),
-      scale: () => control.options.includes(value),
-    })[control.kind]();
-    const read = (text) => (control.kind === "choice" && typeof control.options[0] === "string" ? text : Number(text));
-    const slides = control.kind === "range" || control.kind === "scale";
-    let field, shown = null;
-    if (control.kind === "choice") {
-      field = element("select", { id }, ...control.options.map((option) => new Option(option, option)));
-    } else if (slides) {  // on a scale the positions are those of the options
-      const { min = 0, max = control.options?.length - 1 } = control;
-      field = element("input", { id, type: "range", min, max, step: 1 });
-      shown = element("span", { className: "lab-value" });
-      shown.setAttribute("aria-hidden", "true");
-      caption.append(" ", shown);
-    } else {
-      field = element("input", { id, type: "text", inputMode: "numeric", size: 6, autocomplete: "off" });
+    const own = element("div", { className: "lab-card" },
+      element("p", { textContent: "Your own settings. Those above are the book's." }));
+    let current = null;
+    function update() {
+      own.classList.toggle("lab-absent", current !== undefined);
+      presets.forEach((preset, k) => {
+        const { node, note, show } = cards[k], known = !preset.ask || told.has(preset.key);
+        choices[k].setAttribute("aria-pressed", String(preset === current));
+        node.classList.toggle("lab-absent", preset !== current);
+        note.classList.toggle("lab-absent", !known);
+        show.classList.toggle("lab-absent", known);
+      });
     }
-    const set = (value) => {
-      field.value = String(control.kind === "scale" ? control.options.indexOf(value) : value);
-      if (shown) shown.textContent = String(value);
-      if (control.kind === "scale") field.setAttribute("aria-valuetext", String(value));
+    return {
+      nodes: [element("div", { className: "lab-presets" }, ...choices),
+        element("div", { className: "lab-cards" }, ...cards.map(({ node }) => node), own)],
+      choose: (preset) => { current = preset; update(); },
+      tell: (preset) => { told.add(preset?.key); update(); },
+      asks: (preset) => preset?.ask !== undefined && !told.has(preset.key),
     };
-    field.addEventListener(slides ? "input" : "change", () => {
-      const text = field.value.trim(), value = control.kind === "scale" ? control.options[text] : read(text);
-      field.setAttribute("aria-invalid", String(!fits(value)));
-      if (fits(value)) {
-        set(value);
-        changed(control.name, value);
-      }
-    });
-    return { row: element("div", { className: `lab-control lab-${control.kind}` }, caption, field), set, fits, read };
   }
 
-  // ------------------------------------------------------------------------------------------------ the laboratory
+  // The controls in their groups, and a line that says what the one is that is pointed at or has the focus.
+  function settingsOf(controls, inputs) {
+    const groups = [...new Set(controls.map((control) => control.group))].map((group) =>
+      element("fieldset", {}, element("legend", { textContent: group }),
+        element("div", { className: "lab-fields" }, ...controls.filter((control) => control.group === group)
+          .map((control) => inputs[control.name].row))));
+    const helped = controls.some((control) => control.help), help = element("p", { className: "lab-help" });
+    help.hidden = !helped;
+    help.setAttribute("aria-hidden", "true");  // the fields are described by the same words
+    help.textContent = "Point at a setting to read what it is.";
+    for (const control of controls) {
+      const tell = () => { help.textContent = control.help ?? ""; };
+      for (const event of ["pointerenter", "focusin"]) inputs[control.name].row.addEventListener(event, tell);
+    }
+    return { groups, node: element("div", { className: "lab-settings" }, ...groups, help) };
+  }
+
+  // The curves as a table of a dozen rows, without columns that are empty.
+  function tableOf({ unit, columns }) {
+    const rows = element("tbody"), head = element("tr"), top = element("thead", {}, head);
+    function fill({ epochs, values }) {
+      const count = values[columns[0][0]].length, stride = Math.max(1, Math.floor((epochs.length - 1) / 10));
+      const shown = Array.from({ length: Math.ceil(count / stride) }, (_, k) => k * stride);
+      const filled = columns.filter(([key]) => count === 0 || values[key].some((value) => value != null));
+      head.replaceChildren(...[unit, ...filled.map(([, label]) => label)]
+        .map((label) => element("th", { scope: "col", textContent: label })));
+      rows.replaceChildren(...shown.map((k) => element("tr", {},
+        element("th", { scope: "row", textContent: whole(epochs[k]) }),
+        ...filled.map(([key, , write = (value) => value.toFixed(3)]) =>
+          element("td", { textContent: values[key][k] == null ? "" : write(values[key][k]) })))));
+    }
+    return { fill, node: folded("The curves as a table", "lab-table", element("table", { tabIndex: 0 }, top, rows)) };
+  }
+
+  // Whether a run that is over agrees with the book's, and that in words.
+  const agrees = ({ tolerance }, { different, checksum, book }) =>
+    different === null && (tolerance !== undefined || checksum === book.checksum);
+  function comparison(lab, run) {
+    if (run.different !== null) return `Differs from the book's run from ${lab.unit} ${whole(run.different)} on.`;
+    if (!agrees(lab, run)) return "Differs from the book's run in its last weights.";
+    if (lab.tolerance === undefined) return IDENTICAL;
+    return `Agrees with the book's run to ${Math.floor(-Math.log10(Math.max(run.apart, 2 ** -53)))} digits.`;
+  }
 
   function render({ model, el }) {
     const name = model.get("name"), presets = model.get("presets"), lab = ShallowLab.models[name];
     const { unit } = lab;
-    const engine = worker(lab);
-    // What is shown: the book's recorded run or, after the first press, the reader's.
-    const view = { settings: { ...presets[0].settings }, epochs: [], last: 0, book: null, live: false, epoch: 0,
-      done: false, diverged: null, values: {}, arrays: {}, apart: 0, different: null, checksum: null };
-    let running = false, pending = false, fresh = true, version = 0, owed = 0, clock = 0, away = false;
-    let speed = "fast", ready = false;
+    // What is shown: the book's recorded run or, after the first press, the reader's, at its end or earlier.
+    const view = { settings: { ...presets[0].settings }, epochs: [], last: 0, book: null, live: false, epoch: 0, at: 0,
+      done: false, diverged: null, values: {}, arrays: {}, back: false, ghost: null };
+    let ready = false;
+    let trouble = null, hopeful = true;  // why nothing can be trained, and whether it may be tried again
+    let wanted = null;  // the kept record to which the reader went back
+    let again = false;  // whether the book's run is trained once more so that it can be gone through
+    let resume = false;  // whether training goes on from the end of the scrubber
+
+    const trainer = ShallowLab.trainer(lab, { changed, failed });
+    const { run } = trainer;
 
     // --- elements
-    const button = (label, act, className = "") => {
-      const node = element("button", { type: "button", textContent: label, className });
-      node.addEventListener("click", act);
-      return node;
-    };
-    const choices = presets.map((preset) => button(preset.label, () => choose({ ...preset.settings })));
-    const list = element("ul", { className: "lab-presets" }, ...presets.map((preset, k) =>
-      element("li", {}, choices[k], element("span", { textContent: preset.note }))));
+    const cards = presetsOf(presets, guess, answer);
     const inputs = Object.fromEntries(lab.controls.map((control) =>
       [control.name, input(control, (key, value) =>
-        (control.display ? display : choose)({ ...view.settings, [key]: value }))]));
-    const groups = [...new Set(lab.controls.map((control) => control.group))].map((group) =>
-      element("fieldset", {}, element("legend", { textContent: group }),
-        element("div", { className: "lab-fields" }, ...lab.controls.filter((control) => control.group === group)
-          .map((control) => inputs[control.name].row))));
-    const run = button("Run", () => (running ? pause() : go("run")), "lab-run");
-    const step = button("Step", () => go("step"));
+        (control.display ? display : choose)({ ...view.settings, [key]: value }),
+      (words) => { status.textContent = words; })]));
+    const { groups, node: settings } = settingsOf(lab.controls, inputs);
+    const start = button("Run", () => (trainer.running() ? pause() : go("run")), "lab-run");
+    const record = button("One record", () => go("record"));
     const end = button("To the end", () => go("end"));
-    const rewind = button("Rewind", () => restart());
-    const anew = button("New start", () => choose({ ...view.settings, seed: view.settings.seed + 1 }, true));
-    step.title = lab.records ? "to the next record" : lab.every > 1 ? `${lab.every} ${unit}s` : `one ${unit}`;
-    rewind.title = `back to ${unit} 0 of the same start`;
+    const rewind = button("Back to 0", () => restart());
+    const anew = button("New start", () => choose({ ...view.settings, seed: view.settings.seed + 1 }, { live: true }));
+    record.title = `train to the next record: ${
+      lab.records ? `a few ${unit}s at first, more later` : lab.every > 1 ? `${lab.every} ${unit}s` : `one ${unit}`}`;
+    end.title = "train to the end as fast as it goes";
+    rewind.title = `${unit} 0 of the same start`;
     anew.title = "the next seed: other points, other weights";
     const pace = input({ name: "speed", label: "speed", kind: "choice", options: Object.keys(lab.duration) },
-      (_, value) => { speed = value; });
-    pace.set(speed);
-    const bar = element("progress", { value: 0 });
-    bar.setAttribute("aria-label", `${unit}s trained`);
-    const counter = element("span", { className: "lab-counter" });
+      (_, value) => trainer.pace(value));
+    pace.set("fast");
+    const scrubber = element("input", { type: "range", min: 0, max: 1, step: 1, className: "lab-scrubber" });
+    scrubber.setAttribute("aria-label", `${unit} that is shown`);
+    scrubber.addEventListener("input", scrub);
+    scrubber.addEventListener("change", released);
+    const counter = element("span", { className: "lab-counter" }), time = element("span", { className: "lab-time" });
+    const bar = element("div", { className: "lab-bar" }, start, element("div", { className: "lab-progress" }, scrubber,
+      element("div", {}, counter, time)));
+    const forget = button("forget", () => { view.ghost = null; draw(); }, "lab-forget");
+    const ghost = element("p", { className: "lab-ghost lab-absent" },
+      element("span", { className: "lab-swatch" }), "pale and broad: your last run ", forget);
     const status = element("p", { className: "lab-status" });
     status.setAttribute("role", "status");
     status.setAttribute("aria-live", "polite");
-    const code = element("code"), rows = element("tbody"), head = element("tr"), top = element("thead", {}, head);
-    const tables = element("details", { className: "lab-table" },
-      element("summary", { textContent: "The curves as a table" }), element("table", { tabIndex: 0 }, top, rows));
-    const python = element("details", { className: "lab-python" },
-      element("summary", { textContent: "Show as Python" }), element("pre", { tabIndex: 0 }, code));
-    const plots = element("div", { className: "lab-plots" });
-    const front = element("div", { className: "lab" }, list,
-      element("div", { className: "lab-buttons" }, run, step, end, rewind, anew, pace.row),
-      element("div", { className: "lab-progress" }, bar, counter), status, plots,
-      element("div", { className: "lab-settings" }, ...groups), tables, python);
+    const longest = element("p", { className: "lab-absent" });  // what it may say: its place is kept
+    const said = element("div", { className: "lab-said" }, status, longest);
+    const code = element("code"), table = tableOf(lab);
+    const python = folded("Show as Python", "lab-python", element("pre", { tabIndex: 0 }, code));
+    const main = element("div", { className: "lab-plots" }), others = element("div", { className: "lab-plots" });
+    const more = folded("More plots", "lab-more", others);
+    const copied = element("span", { role: "status" });
+    const linked = /^(https?|file):$/.test(location.protocol);  // a notebook's frame may have no address of its own
+    const copies = element("div", { className: "lab-copies" }, ...linked ? [button("Copy link", copyLink)] : [],
+      button("Copy Python", copyPython), copied);
+    const front = element("div", { className: "lab" }, ...cards.nodes,
+      element("div", { className: "lab-side" }, bar,
+        element("div", { className: "lab-buttons" }, record, end, rewind, anew, pace.row), ghost, settings),
+      main, said, copies, more, table.node, python);
     front.setAttribute("role", "group");
     front.setAttribute("aria-label", lab.title);
     el.append(front);
 
     // --- what is shown
-    const panels = [];
-    function draw() {
-      for (const panel of panels) {
-        panel.box.parentElement.hidden = !panel.shows(view);
-        panel.update();
-      }
-      bar.max = lab.records ? Math.log1p(view.last) : Math.max(1, view.last);
-      bar.value = lab.records ? Math.log1p(view.epoch) : view.last ? view.epoch : 1;
-      counter.textContent = `${unit} ${whole(view.epoch)} of ${whole(view.last)}`;
+    const panels = lab.panels.map((panel) => ShallowLab.plot(panel, el, view, unit));
+    const split = panels.some((panel) => panel.main);
+    for (const panel of panels) (panel.main || !split ? main : others).append(panel.figure);
+    more.addEventListener("toggle", () => panels.forEach((panel) => panel.update()));
+    const first = lab.columns[0][0], counted = () => view.values[first]?.length ?? 0;
+    // Positions of the scrubber: the kept records and the end.
+    const positions = () => Math.ceil((run.epochs.length - 1) / run.stride);
+    const newest = () => (run.done && run.diverged === null ? positions() : Math.floor(run.at / run.stride));
+    function look() {
+      const moment = wanted === null ? run : run.kept[Math.min(wanted, newest())] ?? run, back = moment !== run;
+      const { epochs, last, live, values } = run, { epoch, at, arrays } = moment;
+      const book = run.book && cards.asks(presetOf(view.settings)) && live ? null : run.book;
+      Object.assign(view, { epochs, last, book, live, values, epoch, at, arrays, back,
+        done: run.done && !back, diverged: back ? null : run.diverged });
     }
-    function say(text = story()) {
+    function draw() {
+      look();
+      for (const panel of panels) panel.update();
+      more.hidden = ![...others.children].some((figure) => !figure.hidden);
+      scrubber.max = Math.max(1, positions());
+      scrubber.value = wanted ?? newest();
+      counter.textContent = `${unit} ${whole(view.epoch)} of ${whole(view.last)}`;
+      scrubber.setAttribute("aria-valuetext", counter.textContent);
+      ghost.classList.toggle("lab-absent", view.ghost === null);
+      time.textContent = remaining();
+    }
+    function remaining() {
+      const left = refusal() === null && !(run.live && run.done) ? trainer.left() : null;
+      if (trainer.running()) return left > 1 ? `${inWords(left)} left` : "";
+      return left > LONG ? `takes about ${inWords(left)}` : "";
+    }
+    // The view as describing words have it: no values after the moment shown.
+    function past() {
+      if (!view.back) return view;
+      return { ...view,
+        values: Object.fromEntries(Object.entries(view.values).map(([key, all]) => [key, all.slice(0, view.at + 1)])) };
+    }
+    function say() {
+      const text = story(), compared = run.live && run.book && run.done;
       status.textContent = text;
-      for (const panel of panels) panel.name(text);
-      const { epochs, values } = view, count = values[lab.columns[0][0]]?.length ?? 0;
-      const stride = Math.max(1, Math.floor((epochs.length - 1) / 10));
-      const shown = Array.from({ length: Math.ceil(count / stride) }, (_, k) => k * stride);
-      const columns = lab.columns.filter(([key]) => count === 0 || values[key].some((value) => value != null));
-      head.replaceChildren(...[unit, ...columns.map(([, label]) => label)]
-        .map((label) => element("th", { scope: "col", textContent: label })));
-      rows.replaceChildren(...shown.map((k) => element("tr", {},
-        element("th", { scope: "row", textContent: whole(epochs[k]) }),
-        ...columns.map(([key, , write = (value) => value.toFixed(3)]) =>
-          element("td", { textContent: values[key][k] == null ? "" : write(values[key][k]) })))));
+      const later = run.live && run.done ? text : `${text} ${IDENTICAL}`;
+      if (later.length > longest.textContent.length) longest.textContent = later;
+      status.dataset.apart = compared ? run.apart : "";
+      status.dataset.agrees = compared ? agrees(lab, run) : "";
+      for (const panel of panels) panel.name(text, counted() ? past() : null);
+      table.fill(view);
     }
     function story() {
-      const origin = view.live ? "" : "The book's run. ";
-      return origin + lab.describe(view) + (view.live && view.book && view.done ? ` ${comparison()}` : "");
-    }
-    function comparison() {
-      const { apart, different, checksum } = view, exact = lab.tolerance === undefined;
-      const words = `${exact ? "Identical to" : "Agrees with"} the book's run:`;
-      if (different !== null) return `${words} no, from ${unit} ${whole(different)}.`;
-      if (!exact) return `${words} yes, every number to ${Math.max(apart, 2 ** -53).toExponential(0)} of its size${
-        lab.least ? ` or of ${lab.least}` : ""}.`;
-      return `${words} ${checksum === view.book.checksum ? "yes, to the last bit" : "no, the last weights differ"}.`;
+      const refused = refusal();
+      if (refused !== null) return refused;
+      const words = counted() ? [run.live ? "" : "The book's run.", lab.describe(past())] : [];
+      if (run.live && run.book && run.done) words.push(comparison(lab, run));
+      return [...words, trouble ?? ""].filter(Boolean).join(" ");
     }
     function buttons() {
-      run.textContent = running ? "Pause" : "Run";
-      const refused = lab.refuse(view.settings) !== null, over = view.live && view.done;
-      run.disabled = end.disabled = step.disabled = refused;
-      for (const node of [step, end]) node.disabled ||= over;
-      rewind.disabled = refused;
-      run.textContent = over ? "Run again" : run.textContent;
+      const over = run.live && run.done, idle = refusal() !== null || !hopeful, short = !(run.last > 0);
+      start.textContent = trainer.running() ? "Pause" : over && !short ? "Run again" : "Run";
+      rewind.disabled = idle;
+      for (const node of [start, scrubber]) node.disabled = idle || short;
+      for (const node of [record, end]) node.disabled = idle || short || over;
+    }
+    function show() {
+      draw();
+      buttons();
+      say();
     }
 
     // --- settings
+    const refusal = () => lab.refuse(view.settings);
     const offered = (control, settings) => control.shows?.(settings) ?? true;
     const equal = (a, b) => lab.controls.every((control) => control.display || !offered(control, b)
       || a[control.name] === b[control.name]);
+    const presetOf = (settings) => presets.find((preset) => equal(preset.settings, settings));
     function display(settings) {
       view.settings = settings;
       for (const panel of panels) panel.recolour();
       remember();
     }
-    function choose(settings, live = false) {
+    // Settings that are to be run, or of which something is to be guessed, are not shown as the book has them.
+    function choose(settings, { live = false, asking = false } = {}) {
+      if (run.live && run.at > 0 && !equal(run.settings, settings)) {
+        view.ghost = { settings: run.settings, epochs: run.epochs, values: run.values };
+      }
+      const known = presetOf(settings);
       view.settings = settings;
-      view.last = lab.length(settings);
-      view.epochs = lab.records?.(settings)
-        ?? Array.from({ length: view.last / lab.every + 1 }, (_, k) => k * lab.every);
-      const known = presets.find((preset) => equal(preset.settings, settings));
-      view.book = known?.run ?? null;
-      presets.forEach((preset, k) => choices[k].setAttribute("aria-pressed", String(preset === known)));
+      trainer.take(settings, known?.run ?? null);
+      cards.choose(known);
       for (const control of lab.controls) {
         inputs[control.name].set(settings[control.name]);
         inputs[control.name].row.hidden = !offered(control, settings);
@@ -328,144 +284,130 @@ globalThis.ShallowLab ??= { models: {} };
       for (const group of groups) group.hidden = !group.querySelector(".lab-control:not([hidden])");
       code.textContent = lab.python(settings);
       remember();
-      const refused = lab.refuse(settings);
-      if (refused !== null) {
-        running = false;
-        buttons();
-        say(refused);
-      } else if (view.book && !live) {
-        recorded();
-      } else {
-        restart();
-      }
+      if (known && refusal() === null && (!hopeful || !live && !asking)) recorded();
+      else restart();
     }
     function recorded() {
-      running = false;
-      version++;
-      const { values, arrays } = view.book;
-      Object.assign(view, { live: false, epoch: view.last, done: true, diverged: null, values, arrays });
-      draw();
-      buttons();
-      say();
+      wanted = null;
+      again = resume = false;
+      trainer.open();
+      show();
     }
-    function restart() {
-      running = false;
-      fresh = true;
-      version++;
-      owed = 0;
-      const values = Object.fromEntries(lab.columns.map(([key]) => [key, []]));
-      Object.assign(view, { live: true, epoch: 0, done: false, diverged: null, values, apart: 0, different: null });
-      buttons();
-      pump();
+    function guess(preset) {
+      choose({ ...preset.settings }, { asking: cards.asks(preset) });
+    }
+    // What came out of a preset: the words, and the book's run where the reader has none of it.
+    function answer(preset) {
+      cards.tell(preset);
+      if (!trainer.running() && !(run.live && run.done)) recorded();
     }
 
     // --- training
-    function go(how) {
-      if (!view.live || view.done) restart();
-      running = how !== "step";
-      owed = { run: view.epoch, step: view.epochs.find((at) => at > view.epoch) ?? view.last, end: view.last }[how];
-      clock = performance.now();
-      if (running) status.textContent = "Training.";
+    function restart() {
+      wanted = null;
+      again = resume = false;
+      if (refusal() !== null || !hopeful) {
+        trainer.clear();
+        show();
+        return;
+      }
+      trouble = null;
+      trainer.restart();
       buttons();
-      pump();
+    }
+    function go(how) {
+      if (start.disabled) return;
+      wanted = trouble = null;
+      again = resume = false;
+      trainer.go(how);
+      if (trainer.running()) status.textContent = "Training.";
+      if (run.at > 0) draw();
+      buttons();
     }
     function pause() {
-      running = false;
-      owed = view.epoch;
-      buttons();
-      say();
+      trainer.pause();
+      show();
     }
-    function pump() {
-      if (pending || !view.live) return;
-      if (fresh) {
-        ask(0);
-      } else if (!view.done && !away && (running || owed > view.epoch)) {
-        pending = true;
-        requestAnimationFrame(() => {
-          const now = performance.now(), share = Math.min(now - clock, 100) / lab.duration[speed];
-          const ahead = lab.records ? Math.max(owed, 1) * view.last ** share : owed + view.last * share;
-          if (running) owed = Math.max(owed, Math.min(view.last, ahead));
-          clock = now;
-          pending = false;
-          if (fresh || owed > view.epoch) ask(fresh ? 0 : Math.floor(owed));
-          else pump();
-        });
+    function changed(settled) {
+      if (run.done) {
+        again = false;
+        if (run.book) cards.tell(presetOf(view.settings));
       }
-    }
-    function ask(until) {
-      if (!view.live) return;
-      pending = true;
-      engine.postMessage({ version, settings: fresh ? view.settings : null, until, budget: BUDGET });
-      fresh = false;
-    }
-    engine.onmessage = ({ data: reply }) => {
-      pending = false;
-      if (reply.version === version) absorb(reply);
-      pump();
-    };
-    engine.onerror = (error) => say(`The computation failed: ${error.message}`);
-    function absorb({ epoch, done, diverged, records, arrays, checksum }) {
-      for (const record of records) {
-        for (const [key] of lab.columns) {
-          const here = record.values[key], k = view.values[key].push(here) - 1;
-          if (!view.book || view.book.values[key][k] === here) continue;
-          const there = view.book.values[key][k];
-          const apart = Math.abs(here - there) / Math.max(Math.abs(here), Math.abs(there), lab.least ?? 0);
-          view.apart = Math.max(view.apart, apart);
-          if (!(apart <= (lab.tolerance ?? 0))) view.different ??= record.epoch;
-        }
-      }
-      Object.assign(view, { epoch, done, diverged, arrays, checksum });
-      const first = records.length > 0 && records[0].epoch === 0;
-      if (done) running = false;
       draw();
       buttons();
-      if (!running && (done || first || owed <= epoch)) say();
+      if (settled) say();
+    }
+    // The book's run stays, or comes back, where nothing can be trained.
+    function failed(why, worked) {
+      const next = worked ? "Run tries once more." : "The book's own runs are shown.";
+      trouble = `It cannot be trained here: ${why}. ${next}`;
+      hopeful = worked;
+      if (!ready) return;
+      if (run.book) recorded();
+      else show();
+    }
+    // Of the book's run the page has the end alone: to go through it, it is trained again.
+    function scrub() {
+      const value = Number(scrubber.value);
+      if (!run.live) {
+        go("end");
+        again = true;
+        status.textContent = "The book's run is trained again, the same from its start, so that you can go through it.";
+      } else if (trainer.running() && !again) {
+        resume = true;
+        trainer.pause();
+        buttons();
+      }
+      wanted = again || value < newest() ? value : null;
+      if (run.kept.length > 0) draw();
+    }
+    function released() {
+      if (again) return;
+      if (wanted === null && resume) go("run");
+      else say();
     }
 
     // --- the address
-    function remember() {
+    const address = (more = {}) => `#${new URLSearchParams({ lab: name, ...view.settings, ...more })}`;
+    function remember(hash = address()) {
       if (!ready) return;
-      const words = new URLSearchParams({ lab: name, ...view.settings });
       try {
-        history.replaceState(null, "", `#${words}`);
+        history.replaceState(null, "", hash);
       } catch {
         // A frame without an address of its own, as in some notebooks: nothing to remember.
       }
     }
-    function settingsOf(hash) {
-      const words = new URLSearchParams(hash.slice(1));
-      if (words.get("lab") !== name) return null;
-      const settings = { ...presets[0].settings };
+    // A link to what the reader sees runs it where the reader did.
+    async function copyLink() {
+      const hash = address(run.live && run.at > 0 ? { run: 1 } : {});
+      remember(hash);
+      copied.textContent = await copy(location.href.split("#")[0] + hash, "Link");
+    }
+    async function copyPython() {
+      python.open = true;
+      copied.textContent = await copy(code.textContent, "Python", code);
+    }
+    function restore() {
+      const words = new URLSearchParams(location.hash.slice(1)), settings = { ...presets[0].settings };
+      if (words.get("lab") !== name) return;
       for (const control of lab.controls) {
         const { read, fits } = inputs[control.name], value = read(words.get(control.name) ?? "");
         if (words.has(control.name) && fits(value)) settings[control.name] = value;
       }
-      return settings;
-    }
-    function restore() {
-      const settings = settingsOf(location.hash);
-      if (!settings) return;
       choose(settings);
       el.scrollIntoView({ block: "start" });
+      if (words.get("run") === "1") go("run");
     }
 
-    for (const panel of lab.panels) {
-      const drawn = plot(panel, el, view);
-      panels.push(drawn);
-      plots.append(element("figure", {}, element("figcaption", { textContent: panel.title }), drawn.box));
-    }
     choose({ ...presets[0].settings });
     restore();
     ready = true;
     window.addEventListener("hashchange", restore);
     const themes = new MutationObserver(() => panels.forEach((panel) => panel.recolour()));
     themes.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
-    themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });  // JupyterLab's
+    themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "class"] });
     new IntersectionObserver((entries) => {
-      away = !entries.at(-1).isIntersecting;  // several where it left and returned before this was called
-      clock = performance.now();
-      pump();
+      trainer.sight(entries.at(-1).isIntersecting);  // several where it left and returned before this was called
     }).observe(front);
     document.addEventListener("click", ({ target }) => {
       const link = target.closest?.(`button[data-lab="${name}"]`);
@@ -475,7 +417,7 @@ globalThis.ShallowLab ??= { models: {} };
       front.scrollIntoView({ block: "start" });
       go("run");
     });
-    return () => engine.terminate();
+    return trainer.stop;
   }
 
   // ------------------------------------------------------------------------------------------------------ the page

@@ -33,7 +33,7 @@
   const DECADES = 9, reach = ({ size }) => Math.min(1.1, Math.max(0.02, 1 + size / DECADES));
 
   function describe({ settings, diverged, values, epochs }) {
-    if (diverged !== null) return `Training diverged by step ${whole(diverged)}: the rate is too large.`;
+    if (diverged !== null) return `Training diverged by step ${whole(diverged)}: the learning rate is too large.`;
     const step = epochs[values.train.length - 1], [one, two] = known(settings).references;
     const [train, test, distance, groups] = lab.columns.map(([key]) => last(values[key]));
     const four = (loss) => (loss < 1e-3 ? short(loss) : loss.toFixed(4));
@@ -76,14 +76,14 @@
     context.globalAlpha = 1;
     for (const one of neurons(view)) {
       const angle = one.angle * DEGREE, tip = at(angle, reach(one));
-      context.strokeStyle = context.fillStyle = colour(one.sign > 0 ? "train" : "test");
+      context.strokeStyle = context.fillStyle = colour(one.sign > 0 ? "plus" : "minus");
       line(angle, 0, reach(one));
       disc(context, ...tip, 3 * scale);
       context.fill();
     }
     for (const { x: u, y: v, sign } of extremal) {
       const angle = Math.atan2(v, u);
-      context.fillStyle = colour(sign > 0 ? "train" : "test");
+      context.fillStyle = colour(sign > 0 ? "plus" : "minus");
       context.beginPath();
       context.moveTo(...at(angle, 1.07));
       context.lineTo(...at(angle - 0.04, 1.17));
@@ -117,22 +117,24 @@
   }
   const lowest = (view) => Math.floor(Math.min(-3, ...neurons(view).map(({ size }) => Math.max(size, -20))));
   // Directions at which a point changes sides, and the neurons.
+  const MANY = 60;
   function clusters({ context, colour, scale, box, x, y }, view) {
     const { z } = known(view.settings).data, limit = width(view);
+    const cuts = Array.from({ length: z.length / 2 }, (_, k) => aside(Math.atan2(z[2 * k], -z[2 * k + 1]) / DEGREE))
+      .filter((angle) => Math.abs(angle) <= limit);
+    const top = cuts.length > MANY ? box.top + box.height - 12 * scale : box.top;  // where there are many, a rug
     context.save();
-    context.strokeStyle = colour("line");
+    context.strokeStyle = colour("quiet");
     context.lineWidth = 0.5 * scale;
-    for (let k = 0; k < z.length; k += 2) {
-      const angle = aside(Math.atan2(z[k], -z[k + 1]) / DEGREE);
-      if (Math.abs(angle) > limit) continue;
+    for (const angle of cuts) {
       context.beginPath();
-      context.moveTo(x(angle), box.top);
+      context.moveTo(x(angle), top);
       context.lineTo(x(angle), box.top + box.height);
       context.stroke();
     }
     for (const { angle, size, sign } of neurons(view)) {
       if (Math.abs(aside(angle)) > limit) continue;
-      context.fillStyle = colour(sign > 0 ? "train" : "test");
+      context.fillStyle = colour(sign > 0 ? "plus" : "minus");
       disc(context, x(aside(angle)), y(size), 4 * scale);
       context.fill();
     }
@@ -156,10 +158,38 @@
     const all = [...(values[key] ?? []), ...(book?.values[key] ?? [])].filter(Number.isFinite).map(log);
     return [Math.floor(Math.min(least, ...all)), Math.ceil(Math.max(most, ...all))];
   };
-  const written = (at) => short(10 ** at), counted = (at) => whole(10 ** at), now = { colour: "train", write: written };
+  const written = (at) => short(10 ** at), counted = (at) => whole(10 ** at);
+  const now = { colour: "train", write: written, ghost: true };
   const then = { label: "book's", colour: "train-pale", width: 1, write: written };
-  const choice = (name, group, options, label = name) => ({ name, label, kind: "choice", options, group });
-  const slider = (name, group, options, label) => ({ name, label, kind: "scale", options, group });
+  const choice = (name, group, options, label, help) => ({ name, label, kind: "choice", options, group, help });
+  const slider = (...of) => ({ ...choice(...of), kind: "scale" });
+  const signs = [{ label: "positive output weight a", colour: "plus", mark: "dot" },
+    { label: "negative", colour: "minus", mark: "dot" }];
+
+  // Seconds that a run takes, about: a step costs by the point and by the neuron, or by both in a batch.
+  const seconds = ({ n, width, steps, batch }) => (batch === "all" || Number(batch) >= n
+    ? steps * (1e-8 * n + 3e-8 * width) : steps * (1e-6 + 1e-8 * Number(batch) * width));
+
+  // What each plot shows now.
+  function arrowsTold(view) {
+    const all = neurons(view), heaviest = all.reduce((one, other) => (other.size > one.size ? other : one), all[0]);
+    return heaviest ? `${all.length} neurons as arrows; ${last(view.values.groups)} groups of them hold 99 % of the `
+      + `network; the heaviest one points to ${Math.round(heaviest.angle)} degrees.` : "No neurons.";
+  }
+  function circleTold({ settings, arrays: { W, a } }) {
+    if (!W) return "No network.";
+    const { halves } = known(settings).data;
+    const gap = (angle) => {
+      const [u, v] = [Math.cos(angle * DEGREE), Math.sin(angle * DEGREE)];
+      return Math.abs(value(W, a, u, v) - twoFits(halves, u, v));
+    };
+    return `The network and the two fits differ by at most ${short(Math.max(...ANGLES.map(gap)))} around the circle.`;
+  }
+  const clustersTold = (view) => `Neurons up to ${width(view)} degrees from ±β*; the lines mark directions at which `
+    + "a point changes sides.";
+  const groupsTold = ({ values }) => `${last(values.groups)} groups of neurons hold 99 % of the network.`;
+  const lossTold = ({ values }) => `Training loss ${short(last(values.train))}, test loss ${short(last(values.test))}.`;
+  const distanceTold = ({ values }) => `The distance is ${short(last(values.distance))}.`;
 
   Object.assign(lab, {
     title: "Laboratory: two neurons out of many",
@@ -167,30 +197,50 @@
     duration: { slow: 20000, fast: 6000 }, tolerance: 1e-9, least: 0.001, describe, refuse: () => null,
     columns: [["train", "training loss", short], ["test", "test loss", short],
       ["distance", "distance from the two fits", short], ["groups", "groups of neurons", String]],
+    seconds,
     controls: [
-      slider("n", "data", POINTS, "points"),
-      choice("margin", "data", [0, 0.1, 0.3, 0.5]),
-      choice("noise", "data", [0, 0.01, 0.09, 0.25, 1], "noise σ²"),
-      slider("width", "network", WIDTHS, "neurons"),
-      choice("start", "network", ["dominated", "Gaussian"]),
-      slider("scale", "network", SCALES, "scale λ of the start"),
-      { name: "seed", label: "seed", kind: "whole", max: 2 ** 32 - 1, group: "network" },
-      slider("rate", "training", RATES, "learning rate"),
-      choice("steps", "training", [1000, 3000, 10000, 30000, 100000, 300000]),
-      choice("batch", "training", ["all", "32", "8", "1"], "points in a batch"),
+      slider("n", "data", POINTS, "points", "number of training points"),
+      choice("margin", "data", [0, 0.1, 0.3, 0.5], "margin",
+        "how far points keep from the line across the teacher; 0: they lie in all directions"),
+      choice("noise", "data", [0, 0.01, 0.09, 0.25, 1], "noise σ²", "variance of the noise in the labels"),
+      slider("width", "network", WIDTHS, "neurons", "number of hidden neurons"),
+      choice("start", "network", ["dominated", "Gaussian"], "first weights",
+        "dominated: input weights are at most λ times the output weight, as the theorem asks; or all are Gaussian"),
+      slider("scale", "network", SCALES, "size of the start, λ", "what all first weights are multiplied by"),
+      { name: "seed", label: "seed", kind: "whole", max: 2 ** 32 - 1, group: "network",
+        help: "a number from which points and first weights are drawn" },
+      slider("rate", "training", RATES, "learning rate", "size of the steps of gradient descent"),
+      choice("steps", "training", [1000, 3000, 10000, 30000, 100000, 300000], "steps", "length of the run"),
+      choice("batch", "training", ["all", "32", "8", "1"], "points in a batch",
+        "how many points a step looks at: all, or some drawn at random"),
     ],
     panels: [
       {
-        title: "Neurons: direction of w, log |a||w|, sign of a", bare: true, height: 320,
+        title: "Every neuron: where it points, and how heavy it is", main: true, bare: true, height: 320,
+        tells: arrowsTold,
+        key: () => [...signs, { label: "where small neurons turn to", colour: "text", mark: "down" },
+          { label: "no points here", colour: "shade", mark: "band" }],
         x: { name: "", label: "", range: [0, 1], write: String }, y: { label: "", range: () => [0, 1] },
         series: [{ label: "", colour: "text" }], data: () => [[0, 1], [null, null]], draw: arrows,
       },
       {
-        title: "The function on the circle, and labels over |x|", height: 320,
+        title: "Mean squared error, training and test", main: true, tells: lossTold, x: steps,
+        y: { label: "loss", range: decades("train", -2, 0.1), ticks: power },
+        series: [
+          { label: "training", ...now }, { ...now, label: "test", colour: "test", dash: [8, 3] },
+          { label: "noise σ²", colour: "quiet", width: 1, write: written },
+          { label: "two fits, test", colour: "purple", dash: [2, 4], width: 1, write: written },
+          { ...then, label: "book's training" }, { ...then, label: "book's test", colour: "test-pale", dash: [8, 3] },
+        ],
+        data: curves(["train", "test"], ({ settings }) => [settings.noise, known(settings).references[1].test]),
+      },
+      {
+        title: "The network's function on the circle", tells: circleTold,
+        key: () => [{ label: "a training point, its label over its length", colour: "quiet", mark: "dot" }],
         x: { name: "angle", label: "direction of x in degrees", range: [-180, 180], write: String, ticks: String },
         y: { label: "f(x) / |x|", range: () => [-2, 2] },
-        series: [{ label: "network", colour: "train" }, { label: "two fits", colour: "test", dash: [6, 4] },
-          { label: "teacher", colour: "text", dash: [2, 4], width: 1 }],
+        series: [{ label: "network", colour: "text" }, { label: "two fits", colour: "purple", dash: [6, 4] },
+          { label: "teacher", colour: "quiet", dash: [2, 4], width: 1 }],
         data: ({ settings, arrays: { W, a } }) => {
           const { halves } = known(settings).data;
           const over = (f) => ANGLES.map((angle) => f(Math.cos(angle * DEGREE), Math.sin(angle * DEGREE)));
@@ -200,30 +250,20 @@
         under: labels, rest: () => 180,
       },
       {
-        title: "The clusters, enlarged; lines: where a point cuts",
+        title: "The neurons' directions, enlarged", tells: clustersTold,
+        key: () => [...signs, { label: "here a point changes sides", colour: "quiet", mark: "line" }],
         x: { name: "angle", label: "degrees from ±β*", range: (view) => [-width(view), width(view)], write: String,
           ticks: String },
         y: { label: "|a||w|", range: (view) => [lowest(view), 1], ticks: power },
         series: [{ label: "", colour: "text" }], data: () => [[-90, 90], [null, null]], draw: clusters,
       },
       {
-        title: "Groups of neurons with 99 % of the network",
+        title: "Groups of neurons with 99 % of the network", tells: groupsTold,
         x: steps, y: { label: "groups", range: decades("groups", 0, 1), ticks: power },
         series: [{ ...now, label: "groups", write: counted }, { ...then, write: counted }], data: curves(["groups"]),
       },
       {
-        title: "Mean squares, training and test", x: steps,
-        y: { label: "loss", range: decades("train", -2, 0.1), ticks: power },
-        series: [
-          { label: "training", ...now }, { ...now, label: "test", colour: "test", dash: [8, 3] },
-          { ...now, label: "σ²", colour: "quiet", width: 1 },
-          { ...now, label: "two fits, test", colour: "text", dash: [2, 4], width: 1 },
-          { ...then, label: "book's training" }, { ...then, label: "book's test", colour: "test-pale", dash: [8, 3] },
-        ],
-        data: curves(["train", "test"], ({ settings }) => [settings.noise, known(settings).references[1].test]),
-      },
-      {
-        title: "Distance from the two fits, relative", x: steps,
+        title: "Relative distance from the two fits", tells: distanceTold, x: steps,
         y: { label: "distance", range: decades("distance", -1, 0), ticks: power },
         series: [{ label: "distance", ...now }, then], data: curves(["distance"]),
       },

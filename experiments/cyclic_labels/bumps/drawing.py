@@ -57,14 +57,15 @@ def random_sets(random: xr.Dataset) -> Figure:
         own = runs["count"].sel(place=runs.cluster.astype(int))
         bump, low = runs.diverging > 0, np.zeros(len(sizes))
         for flags, colour, hatch, label in (
-            (own <= 1, ORANGE, "", "no point or one"),
+            (own == 0, "0.45", "xxx", "no point"),
+            (own == 1, ORANGE, "", "one"),
             ((own > 1) & (own <= 3), PINK, "///", "two or three"),
             (own > 3, BLUE, "...", "more"),
         ):
             share = (bump & flags).mean("seed").values
             ax.bar(range(len(sizes)), share, bottom=low, color=colour, hatch=hatch, ec="white", lw=0, label=label)
             low = low + share
-        ax.plot(range(len(sizes)), law, "k.--", lw=1, ms=4, label="sets that have such a cluster")
+        ax.plot(range(len(sizes)), law, "k.--", lw=1, ms=4, label="sets that have a cluster with none or one")
         ax.set_xticks(range(len(sizes)), sizes)
         _ = ax.set(xlabel="points $n$", ylim=(0, 1.02))
         ax.set_title(title, fontsize="small")
@@ -72,7 +73,7 @@ def random_sets(random: xr.Dataset) -> Figure:
     _ = axes[0].set(ylabel="share of sets with a bump")
     lines, labels = axes[1].get_legend_handles_labels()
     lines, labels = lines[1:] + lines[:1], [f"bumps in clusters with {name}" for name in labels[1:]] + labels[:1]
-    fig.legend(lines, labels, loc="outside upper center", ncols=2, fontsize="small")
+    fig.legend(lines, labels, loc="outside upper center", ncols=3, fontsize="x-small")
     for refinement, marker, colour, shift in ((1, "s", BLUE, -0.08), (10, "o", ORANGE, 0.08)):
         shares = rules.by_smallest(rules.from_start(random, 20, refinement))
         at = np.arange(len(shares)) + shift

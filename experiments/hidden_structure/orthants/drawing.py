@@ -6,8 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from experiments.hidden_structure import authors, shells
-from experiments.hidden_structure.drawing import ELSEWHERE, EMPTY, spread_out
+from experiments.hidden_structure.drawing import ELSEWHERE, EMPTY
 from shallow import stats
+from shallow.book import figures
 
 CLASS_0, CLASS_1 = "#D55E00", "#009E73"  # the document's red and green, apart for all eyes
 
@@ -44,7 +45,7 @@ def intervals_over_points_and_runs(ax: Axes) -> None:
         style = {"fmt": "none", "capsize": 3, "lw": 1.6}
         ax.errorbar(at + 0.12, over_runs.estimate, reach, color=ELSEWHERE, label=names[0], **style)
         ax.errorbar(at - 0.12, mean, half, color="k", label=names[1], **style)
-        ax.plot(at + spread_out(runs, 0.05), runs, "o", color=EMPTY, mfc="none", ms=4.5, label=names[2])
+        ax.plot(at + figures.swarm(runs, 0.02, half=0.1), runs, "o", color=EMPTY, mfc="none", ms=4.5, label=names[2])
     ax.axhline(0.5, color="k", ls=":", lw=0.8)
     ax.set_xticks(range(len(places)), [f"{d}-{'NN' if kind == 'network' else 'NTK'}" for kind, d in places])
     ax.set(ylabel="accuracy in the empty orthant")

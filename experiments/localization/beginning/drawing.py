@@ -29,6 +29,7 @@ def descent_beside_flow(left: Axes, right: Axes, steps: xr.Dataset) -> None:
     left.plot([-end, end], [-end, end], "k-", lw=0.6)
     left.set(xlabel="bias in the flow", ylabel="bias in training")
     right.set(xscale="log", yscale="log", xlabel="step", ylabel="relative difference")
+    figures.log_ticks(right.yaxis)
 
 
 def bump_distances(ax: Axes, found: Mapping[str, xr.Dataset]) -> None:

@@ -16,8 +16,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from IPython.display import Markdown
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import LogNorm, Normalize
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from shallow.book import records, session
@@ -163,6 +164,30 @@ def errorbars(ax: Axes, x: ArrayLike, found: Iterable[Interval], *, scale: float
     middle, low, high = scale * np.array([[one.estimate, one.low, one.high] for one in found]).T
     ends = np.maximum([middle - low, high - middle], 0)  # an end may miss its estimate by rounding
     ax.errorbar(x, middle, ends, **{"capsize": 2} | looks)
+
+
+def log_ticks(axis: Axis) -> None:
+    """Plain numbers at 1, 2, 5, 10, ... on a logarithmic axis of few decades, where minor labels crowd."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+def swarm(values: ArrayLike, near: float, *, step: float = 0.05, half: float = 0.25) -> np.ndarray:
+    """Offsets (points,) by which dots of about one height stand beside each other, about the middle of their column.
+
+    Heights in one band of width `near` are dealt to both sides by turns, so that no column leans: a slope would look
+    like a trend.  Neighbours are `step` apart, or closer where they would leave the column of width 2 * `half`.
+    """
+    values = np.asarray(values, float)
+    offsets, bands = np.empty(len(values)), np.floor(values / near)
+    for band in np.unique(bands):
+        row = np.flatnonzero(bands == band)
+        sides = np.arange(len(row)) - (len(row) - 1) / 2
+        sides = sides[np.argsort(np.abs(sides), kind="stable")]  # the lowest in the middle, then left and right
+        reach = max(np.abs(sides).max(), half / step)
+        offsets[row[np.argsort(values[row], kind="stable")]] = half * sides / reach
+    return offsets
 
 
 def few_ticks(ax: Axes) -> None:

@@ -33,6 +33,10 @@ def scripts(name: str) -> tuple[str, ...]:
         "lab/vectors.js",
         f"lab/{name}.js",
         f"lab/{name}_view.js",
+        "lab/controls.js",
+        "lab/engine.js",
+        "lab/trainer.js",
+        "lab/plots.js",
         "lab/shell.js",
     )
 

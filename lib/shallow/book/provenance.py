@@ -8,23 +8,24 @@ the data and the manifest: the site has them in the same place as the repository
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
 import xarray as xr
-from IPython.display import Markdown, display
+from IPython.display import display
 
-from shallow.book import figures, paths, records, verification
+from shallow.book import paths, records, verification
 from shallow.book.claims.display import Display, to
 from shallow.book.claims.rows import everything, pages
 from shallow.book.recipes import Recipe
 
-COLUMNS = ["record", "what it is", "cells", "time", "MB", "made", "state", "redone", "used in", "compared"]
+COLUMNS = ["recorded run", "time", "redone", "state"]
 # Cost, date and state may change without any result changing: tests leave out an output with this mark.
 UNCOMPARED = {"nbval-ignore-output": True}
 # A MyST target, with the title of the section if it stands right above one, or the loading of a record.
@@ -33,7 +34,7 @@ _MARKS = re.compile(r'^\(([\w-]+)\)=$(?:\n+#+ (.+)$)?|\b(provenance|records)\.lo
 
 @dataclass(frozen=True)
 class Use:
-    """A place that loads a record: the page, its nearest MyST target above, and the words of a link there."""
+    """A place that loads a record: its page, the nearest MyST target above, and the words of a link there."""
 
     page: str
     target: str
@@ -41,8 +42,10 @@ class Use:
 
     @property
     def link(self) -> str:
-        """As MyST Markdown."""
-        return f"[{self.title}](#{self.target})"
+        """From the page being run, with symbols in italics."""
+        words = re.sub(r"\$([^$]+)\$", r"<i>\1</i>", escape(self.title))
+        anchor = self.target.lower().replace("_", "-")
+        return f'<a href="{to(self.page)}#{anchor}">{words}</a>'
 
 
 def load(name: str) -> xr.Dataset:
@@ -122,9 +125,10 @@ def uses(folder: Path = paths.BOOK) -> Mapping[str, list[Use]]:
     found, sections = defaultdict(list), {}
     for page in pages(folder):
         place, text = None, page.read_text(encoding="utf-8")
+        own = page.relative_to(folder).with_suffix("").as_posix()
         for target, title, how, name in _MARKS.findall(text):
             if target:
-                place = sections[target] = Use(page.stem, target, title or target.upper())
+                place = sections[target] = Use(own, target, title or target.upper())
             elif place is not None:
                 for one in named(name, text):
                     found[one].append(place)
@@ -137,49 +141,72 @@ def uses(folder: Path = paths.BOOK) -> Mapping[str, list[Use]]:
     return {name: list(dict.fromkeys(places)) for name, places in found.items()}
 
 
-def table(chapter: str | None = None, folder: Path = paths.BOOK) -> Markdown:
-    """The recorded runs of a chapter, or of the book with a line of totals, one a row."""
+def table(chapter: str | None = None, folder: Path = paths.BOOK) -> Display:
+    """The recorded runs of a chapter, or of the book, one a row, by chapters with their totals; the rest is folded."""
     names = [name for name in records.recipes() if chapter is None or name.startswith(f"{chapter}/")]
     used, made = uses(folder), {}
     for name in names:
         with suppress(records.RecordError):
             made[name] = records.manifest(name)
-    rows = [_row(name, made.get(name), used.get(name, []), short=chapter is not None) for name in names]
+    head = "".join(f'<th scope="col">{name}</th>' for name in COLUMNS)
+    body = ""
+    for title, group in itertools.groupby(names, lambda name: name.split("/")[0]):
+        own = list(group)
+        rows = "".join(_row(name, made.get(name), used.get(name, [])) for name in own)
+        body += f"<tbody>{_total(title.replace('_', ' ').capitalize(), own, made)}{rows}</tbody>"
     if chapter is None:
-        cells, seconds, size = (sum(one[key] for one in made.values()) for key in ("cells", "seconds", "bytes"))
-        redone = sum(verification.share(name) * one["seconds"] for name, one in made.items()) / max(seconds, 1e-9)
-        total = [cells, records.duration(seconds), f"{size / 1e6:.1f}", "", "", percent(redone)]
-        rows.append([f"**all {len(made)}**", "", *total, "", ""])
-    return figures.table(COLUMNS, rows)
+        body += f"<tbody>{_total('All', names, made)}</tbody>"
+    html = f'<table class="ledger-records"><thead><tr>{head}</tr></thead>{body}</table>'
+    return Display(f"{len(made)} recorded runs", html)
 
 
-def _row(name: str, made: dict | None, used: list[Use], *, short: bool) -> list[object]:
+def _total(title: str, names: Sequence[str], made: Mapping[str, dict]) -> str:
+    """The row above the records of a chapter, or at the end: how many, their cost and the share that was redone."""
+    own = {name: made[name] for name in names if name in made}
+    cells, seconds, size = (sum(one[key] for one in own.values()) for key in ("cells", "seconds", "bytes"))
+    redone = sum(verification.share(name) * one["seconds"] for name, one in own.items()) / max(seconds, 1e-9)
+    number = f"{len(own)} record" + ("" if len(own) == 1 else "s")
+    about = f"{number}, {cells} cells, {size / 1e6:.1f} MB"
+    first = f'<th scope="rowgroup">{title} <small>{about}</small></th>'
+    return f"<tr>{first}<td>{records.duration(seconds)}</td><td>{percent(redone)}</td><td></td></tr>"
+
+
+def _row(name: str, made: dict | None, used: Sequence[Use]) -> str:
     """One row of the table; a record that is missing or damaged has no cost."""
-    recipe, state = records.recipe(name), records.state(name)
-    shown = {"fresh": "fresh", "confirmed": "fresh, by confirmation"}.get(state, f"**{plain(state)}**")
-    cost, redone = ["", "", "", ""], ""
+    recipe, state, terms = records.recipe(name), records.state(name), {}
+    time = redone = ""
     if made:
         where = made["processor"] if made["device"] == "cpu" else f"{made['device']}, {made['processor']}"
-        size = download(name, "data", f"{made['bytes'] / 1e6:.2f}")
-        when = download(name, "manifest", plain(f"{made['date']}, {where}"))
-        cost = [made["cells"], records.duration(made["seconds"]), size, when]
-        redone = percent(verification.share(name))
-    title = f'<span id="{anchor(name)}"></span>`{name.split("/")[-1] if short else name}`'
-    links = ", ".join(use.link for use in used) or "**not used**"
-    return [title, recipe.about, *cost, shown, redone, links, rule(recipe)]
+        terms["cells"] = made["cells"]
+        terms["data"] = download(name, "data", f"{made['bytes'] / 1e6:.2f} MB")
+        terms["made"] = download(name, "manifest", plain(f"{made['date']}, {where}"))
+        time, redone = records.duration(made["seconds"]), percent(verification.share(name))
+    terms["used in"] = ", ".join(use.link for use in used) or "<b>not used</b>"
+    terms["compared"] = rule(recipe)
+    said = {"fresh": "fresh", "confirmed": "confirmed", "stale": "<b>stale</b>"}.get(state)
+    wrong = "" if said else f"<p><b>{plain(state)}</b></p>"
+    title = f"<code>{name.partition('/')[2]}</code> <span>{escape(recipe.about)}</span>"
+    items = "".join(f"<dt>{term}</dt><dd>{text}</dd>" for term, text in terms.items())
+    first = f"<details><summary>{title}</summary><dl>{items}</dl></details>{wrong}"
+    cells = "".join(f"<td>{one}</td>" for one in (first, time, redone, said or "<b>unusable</b>"))
+    return f'<tr id="{anchor(name)}">{cells}</tr>'
 
 
 def rule(recipe: Recipe) -> str:
     """In words, how a recomputed cell is compared with the stored one."""
     agreement = recipe.agreement
     more = f", or {agreement.absolute:g} absolute" if agreement.absolute else ""
-    there = f"{agreement.elsewhere:.2g} deviations" if agreement.elsewhere else f"by `{recipe.start}`"
+    there = f"{agreement.elsewhere:.2g} deviations" if agreement.elsewhere else f"by {_code(recipe.start)}"
     said = [
-        f"{word}: `{', '.join(f'{name} = {value}' for name, value in values.items())}`"
+        f"{word}: {_code(', '.join(f'{name} = {value}' for name, value in values.items()))}"
         for word, values in {"shortened": recipe.shortened, "elsewhere only": recipe.steady}.items()
         if values
     ]
     if agreement.rounding:
-        where = f" where `{agreement.eigenvalues}` vanish" if agreement.eigenvalues else ""
-        said.append(f"elsewhere not: `{', '.join(agreement.rounding)}`{where}")
+        where = f" where {_code(agreement.eigenvalues)} vanish" if agreement.eigenvalues else ""
+        said.append(f"elsewhere not: {_code(', '.join(agreement.rounding))}{where}")
     return "; ".join([f"to {agreement.relative:g}{more}", f"elsewhere {there}", *said])
+
+
+def _code(text: str) -> str:
+    return f"<code>{escape(text)}</code>"

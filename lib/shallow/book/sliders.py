@@ -9,19 +9,19 @@ One description, a function that draws and the values of its arguments, serves b
 
     sliders.explore(picture, alt="Output of the network.", epoch=[0, 500, 20_000], width=[128, 512])
 
-In a strict session (:mod:`shallow.book.session`), as when the book is built, every combination becomes a WebP picture.
-Nested `Stack` widgets hold them, the outermost for the first axis; `jslink` joins each slider to the stacks of its
-axis, and the Play button to the first slider, so that nothing but the browser is needed.
+In a strict session (:mod:`shallow.book.session`), as when the book is built, every combination becomes a WebP picture,
+of which the page's script, sliders.js, shows the one that is chosen: nothing but the browser is needed.
 
-A page must stay light: 40 pictures of 720 pixels weigh 0.5 to 0.9 MB inside the HTML.
+A page must stay light: 40 pictures of 720 pixels weigh 0.5 to 0.9 MB, fetched when a reader comes near.
 """
 
 import base64
 import html
 import io
 import itertools
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import ipywidgets as widgets
@@ -69,10 +69,9 @@ class Axis:
 
 
 class SliderSet(widgets.VBox):
-    """Play and sliders above a picture.  Its text form names the axes only, so that it is equal in every run.
+    """Play and sliders above a picture that the kernel draws.  Its text form is that of `Frames`.
 
     controls    the sliders themselves, in the order of the axes
-    links       what the browser keeps equal: Play and the first slider, each slider and the stacks of its axis
     """
 
     def __init__(self, axes: Sequence[Axis], picture: Sequence[widgets.Widget], interval: int) -> None:
@@ -80,13 +79,42 @@ class SliderSet(widgets.VBox):
         self.controls = tuple(axis.slider() for axis in axes)
         last = len(axes[0].values) - 1
         play = widgets.Play(max=last, value=axes[0].start, interval=interval, layout={"flex": "0 0 auto"})
-        self.links = [widgets.jslink((play, "value"), (self.controls[0], "index"))]
+        self.link = widgets.jslink((play, "value"), (self.controls[0], "index"))
         bar = widgets.HBox([play, *self.controls], layout={"flex_flow": "row wrap", "align_items": "center"})
         super().__init__([bar, *picture])
         self.add_class("shallow-sliders")
 
     def __repr__(self) -> str:
-        return f"Sliders({'; '.join(map(str, self.axes))})"
+        return _named(self.axes)
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Sliders of a built page and every picture, the last axis moving fastest.
+
+    Its text form names the axes only, so that it is equal in every run.
+    """
+
+    axes: Sequence[Axis]
+    pictures: Sequence[str] = field(repr=False)
+    interval: int
+
+    def __repr__(self) -> str:
+        return _named(self.axes)
+
+    def _repr_html_(self) -> str:
+        # Without scripts there are no controls, and the picture at the start.
+        controls = "".join(map(_control, self.axes))
+        start = 0
+        for axis in self.axes:
+            start = start * len(axis.values) + axis.start
+        figures = "".join(
+            f'<figure class="shallow-frame"{"" if k == start else " hidden"}>{picture}</figure>'
+            for k, picture in enumerate(self.pictures)
+        )
+        play = '<button type="button">Play</button>'
+        bar = f'<div class="sliders-bar" hidden>{play}{controls}</div>'
+        return f'<div class="shallow-sliders" data-interval="{self.interval}">{bar}{figures}</div>'
 
 
 def explore(
@@ -98,7 +126,7 @@ def explore(
     interval: int | None = None,
     pixels: int = 720,
     **values: Sequence,
-) -> SliderSet:
+) -> SliderSet | Frames:
     """A picture with one slider per axis: drawn by the kernel, in a strict session precomputed for every combination.
 
     Args:
@@ -130,7 +158,7 @@ def explore(
     return _frames(render, axes, interval or 200) if session.is_strict() else _live(render, axes, interval or 500)
 
 
-def _frames(render: Callable, axes: Sequence[Axis], interval: int) -> SliderSet:
+def _frames(render: Callable, axes: Sequence[Axis], interval: int) -> Frames:
     """Sliders that the browser moves, over a picture for every combination."""
     choices = list(itertools.product(*(range(len(axis.values)) for axis in axes)))
     if len(choices) > MAX_FRAMES:
@@ -138,15 +166,12 @@ def _frames(render: Callable, axes: Sequence[Axis], interval: int) -> SliderSet:
     rendered = list(map(render, choices))
     if len(sizes := {size for _, size in rendered}) > 1:
         raise ValueError(f"draw must return figures of one size, got {sorted(sizes)} pixels")
-    kilobytes = sum(len(markup) for markup, _ in rendered) / 1000
+    pictures = [picture for picture, _ in rendered]
+    kilobytes = sum(map(len, pictures)) / 1000
     if kilobytes > MAX_KILOBYTES:
         frames = f"{len(choices)} frames weigh {kilobytes:.0f} kB in the page, at most {MAX_KILOBYTES} are allowed"
         raise ValueError(f"{frames}: give fewer values or a plainer picture")
-    levels = _nest([markup for markup, _ in rendered], axes)
-    sliders = SliderSet(axes, levels[0], interval)
-    for slider, stacks in zip(sliders.controls, levels, strict=True):
-        sliders.links += [widgets.jslink((slider, "index"), (stack, "selected_index")) for stack in stacks]
-    return sliders
+    return Frames(tuple(axes), pictures, interval)
 
 
 def _live(render: Callable, axes: Sequence[Axis], interval: int) -> SliderSet:
@@ -156,13 +181,25 @@ def _live(render: Callable, axes: Sequence[Axis], interval: int) -> SliderSet:
 
     @errors.capture(clear_output=True)
     def redraw(change: Any = None) -> None:
-        picture.value, _ = render([slider.index for slider in sliders.controls])
+        shown, _ = render([slider.index for slider in sliders.controls])
+        picture.value = f'<figure class="shallow-frame">{shown}</figure>'
 
     for slider in sliders.controls:
         slider.continuous_update = False  # draw once, where the handle is let go
         slider.observe(redraw, names="index")
     redraw()
     return sliders
+
+
+def _named(axes: Sequence[Axis]) -> str:
+    return f"Sliders({'; '.join(map(str, axes))})"
+
+
+def _control(axis: Axis) -> str:
+    """A slider in HTML; sliders.js writes the value beside it."""
+    texts = html.escape(json.dumps(axis.texts))
+    slider = f'<input type="range" max="{len(axis.values) - 1}" value="{axis.start}" data-texts="{texts}">'
+    return f'<label>{html.escape(axis.title)} {slider}<span class="sliders-value" aria-hidden="true"></span></label>'
 
 
 def _axis(name: str, values: tuple, label: str | Callable[[Any], str] | None, start: dict[str, Any]) -> Axis:
@@ -185,7 +222,7 @@ def _plain(value: Any) -> str:
 def _render(
     draw: Draw, axes: Sequence[Axis], choice: Sequence[int], alt: Alt, pixels: int
 ) -> tuple[str, tuple[int, int]]:
-    """One combination as a figure element of picture, text alternative and values; and its size in pixels."""
+    """One combination as the content of a figure: picture with its text, caption of values; and its size in pixels."""
     chosen = {axis.name: axis.values[k] for axis, k in zip(axes, choice, strict=True)}
     written = ", ".join(f"{axis.title} {axis.texts[k]}" for axis, k in zip(axes, choice, strict=True))
     figure = draw(**chosen)
@@ -198,9 +235,9 @@ def _render(
         raise ValueError(f"alt must give a text, got {text!r} at {written}")
     source = base64.b64encode(picture).decode("ascii")
     markup = (
-        f'<figure class="shallow-frame"><img src="data:image/webp;base64,{source}" alt="{html.escape(text)}" '
+        f'<img loading="lazy" src="data:image/webp;base64,{source}" alt="{html.escape(text)}" '
         f'width="{size[0]}" height="{size[1]}" decoding="sync" style="max-width: 100%; height: auto">'
-        f"<figcaption>{html.escape(written)}</figcaption></figure>"
+        f"<figcaption>{html.escape(written)}</figcaption>"
     )
     return markup, size
 
@@ -218,21 +255,3 @@ def _webp(figure: Figure, pixels: int) -> tuple[bytes, tuple[int, int]]:
     few = full.quantize(128, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE)
     few.convert("RGB").save(packed, "webp", lossless=True, quality=60, method=4)
     return packed.getvalue(), full.size
-
-
-def _nest(markup: Sequence[str], axes: Sequence[Axis]) -> list[list[widgets.Stack]]:
-    """Stacks within stacks, a level of them for each axis; the first level is the one stack that holds the others.
-
-    All frames share one layout and one style: in the page such a model weighs about a kilobyte.
-    """
-    layout, style = widgets.Layout(), widgets.HTML().style
-    row: list[widgets.Widget] = [widgets.HTML(value, layout=layout, style=style) for value in markup]
-    levels = []
-    for axis in reversed(axes):
-        size = len(axis.values)
-        row = [
-            widgets.Stack(children=row[k : k + size], selected_index=axis.start, layout=layout)
-            for k in range(0, len(row), size)
-        ]
-        levels.insert(0, row)
-    return levels

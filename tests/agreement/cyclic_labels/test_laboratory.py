@@ -20,7 +20,7 @@ from shallow.train import univariate
 
 matplotlib.use("agg")
 
-PRESETS = {key: chosen for key, _, _, chosen in laboratory.PRESETS}
+PRESETS = {key: chosen for key, *_, chosen in laboratory.PRESETS}
 
 
 def anywhere(rng: np.random.Generator) -> laboratory.Settings:

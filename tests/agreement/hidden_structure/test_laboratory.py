@@ -130,7 +130,7 @@ def test_presets_do_what_their_notes_say():
 
 
 def test_of_all_seeds_as_many_end_so_as_the_notes_say():
-    notes = {key: note for key, _, note, _ in laboratory.PRESETS}
+    notes = {key: note for key, *_, note, _ in laboratory.PRESETS}
     each = run_of("twenty").arrays["each"]
     fives = each.reshape(-1, 5).mean(axis=1)
     chance, right = (abs(each - 0.5) <= laboratory.CHANCE).sum(), (each >= laboratory.FOUND).sum()

@@ -106,7 +106,7 @@ def test_of_ten_seeds_as_many_end_so_as_the_notes_say():
     pages = trained("simplicity_bias", seeds)
     few = sum(page["values"]["train"][-1] < teachers.NOISE / 100 for page in pages[:10])
     tight = sum(page["values"]["groups"][-1] == 2 for page in pages[10:])
-    notes = {key: note for key, _, note, _ in laboratory.PRESETS}
+    notes = {key: note for key, *_, note, _ in laboratory.PRESETS}
     assert f"{few} of 10 seeds" in notes["few"] and f"{tight} of 10 seeds" in notes["tight"]
 
 

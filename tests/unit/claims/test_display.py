@@ -1,6 +1,7 @@
 """What a chapter and the page of claims show."""
 
 import numpy as np
+import pytest
 
 from shallow.book import claims, paths
 from shallow.book.claims import display
@@ -54,3 +55,26 @@ def test_counts_at_a_glance(toy, folder):
     html = overview._repr_html_()
     assert html.count('title="1 partly">◐&nbsp;1</span>') == 2
     assert "Toys rise &amp; shine." in html and "contradicted" not in html
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ([0.04, 0.01104, 0.1346], ["0.04", "0.01", "0.13"]),
+        ([0.56, 0.4, 0.7005], ["0.56", "0.40", "0.70"]),
+        ([-0.001, -0.03, 0.2], ["0.00", "-0.03", "0.20"]),
+        ([25636.4, 22000.1, 31000.0], ["25,636", "22,000", "31,000"]),
+        ([1, 0, 2.5], ["1.0", "0.0", "2.5"]),
+        ([2.0, 2.0, 2.0], ["2.00", "2.00", "2.00"]),
+        ([0.5, None, None], ["0.500", "-", "-"]),
+        (0.822538, ["0.823"]),
+        (1e-9, ["1e-09"]),
+        (0.0, ["0"]),
+        (1, ["1"]),
+        (True, ["yes"]),
+        (None, ["-"]),
+        ("left", ["left"]),
+    ],
+)
+def test_numbers_have_the_digits_that_their_intervals_support(value, shown):
+    assert display.written(value) == shown

@@ -6,6 +6,7 @@ few that a box needs where book/_static/ledger.css is not loaded, in JupyterLab;
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -64,7 +65,7 @@ def said(row: Row) -> str:
     return f"{answer}<div>by the rule: {verdict}{reading(row)}</div>{in_numbers(row)}"
 
 
-def card(row: Row, links: Mapping[str, str]) -> str:
+def card(row: Row, links: Mapping[str, str], picture: str = "") -> str:
     """A claim at a glance: what they say, what became of it, what we found, the number that decides, and links."""
     found = f'<p><span class="card-who">We found:</span> {escape(row.answer or row.outcome)}</p>'
     to = "".join(f'<a href="{escape(address)}">{escape(name)}</a>' for name, address in links.items())
@@ -72,7 +73,7 @@ def card(row: Row, links: Mapping[str, str]) -> str:
         f'<p><b>{row.id}</b> <span class="card-who">They say</span> '
         f'<span class="ledger-place">({escape(row.place)})</span>: {escape(row.claim)}</p>'
         f"<p>{badge(row.verdict)}{parts_list(row.parts)}</p>{reading(row)}{found}"
-        f"{deciding(row)}<p>{to}<code>python -m shallow claim {row.id}</code></p>"
+        f"{deciding(row)}{picture}<p>{to}<code>python -m shallow claim {row.id}</code></p>"
     )
 
 
@@ -82,10 +83,33 @@ def deciding(row: Row) -> str:
     for name, value in numbers:
         values = value if isinstance(value, list) else [value]
         if all(isinstance(one, int | float) and not isinstance(one, bool) for one in values):
-            middle, *ends = (f"{one:.3g}" for one in values)
+            middle, *ends = written(value)
             interval = f" [{', '.join(ends)}]" if ends else ""
             return f'<p class="card-number">{escape(name)}: {middle}{interval}</p>'
     return ""
+
+
+def written(value: object) -> list[str]:
+    """What a rule found, for readers: with an interval to two digits of its width, a number alone to three digits."""
+    if not isinstance(value, list):
+        return [_digits(value)]
+    ends = [float(one) for one in value if one is not None]
+    width = max(ends, default=0) - min(ends, default=0)
+    decimals = max(0, 1 - math.floor(math.log10(width))) if 0 < width < math.inf else None
+    return [_digits(one if one is None else float(one), decimals) for one in value]
+
+
+def _digits(value: object, decimals: int | None = None) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "-", True: "yes", False: "no"}[value]
+    if not isinstance(value, float) or not math.isfinite(value):
+        return str(value)
+    if decimals is None:
+        decimals = max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
+    if decimals > 6:
+        return f"{value:.3g}"
+    text = f"{value:,.{decimals}f}" if abs(value) >= 10_000 else f"{value:.{decimals}f}"
+    return text if float(text.replace(",", "")) else text.removeprefix("-")
 
 
 def box(report: Report) -> Display:

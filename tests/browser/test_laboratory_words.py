@@ -1,0 +1,86 @@
+"""The words of every laboratory in Chromium: what its plots and settings are; presets ask before they tell."""
+
+from browser import laboratory_page
+from browser.laboratory_page import press
+from playwright.sync_api import Page, expect
+
+chromium, lab, presets, write, page = laboratory_page.fixtures(*laboratory_page.TRIED)
+
+#: Where words are painted: notes the text, and how far its ends lie inside of the canvas, in its pixels.
+PAINTED = """
+const paint = CanvasRenderingContext2D.prototype.fillText;
+window.painted = [];
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+  const { width } = this.measureText(text), { a, e } = this.getTransform(), { canvas, textAlign } = this;
+  if (a > 0) {  // not turned, as the names of vertical axes are
+    const left = a * (x - ({ right: 1, end: 1, center: 0.5 }[textAlign] ?? 0) * width) + e;
+    painted.push([String(text), left, canvas.width - left - a * width]);
+  }
+  return paint.apply(this, arguments);
+};
+"""
+#: The button that shows the answer, if it is seen.
+ANSWER = """[...document.querySelectorAll(".lab-answer")]
+  .find((button) => button.checkVisibility({ visibilityProperty: true }))"""
+#: What the first plot's key explains.
+MARKS = {
+    "cyclic_labels": ["training point, label +1", "label −1", "clusters 0, 2, 4: label −1"],
+    "heavy_tails": ["tick: one eigenvalue now", "the largest after step 1, by theory"],
+    "hidden_structure": ["empty orthant: no training point", "the others", "one half: chance"],
+    "localization": ["positive weight", "negative weight", "between the signs of the biases b"],
+    "simplicity_bias": ["positive output weight a", "negative", "where small neurons turn to", "no points here"],
+}
+#: Presets of which there is nothing to run: they tell at once.
+AT_ONCE = ("before", "nothing")
+
+
+def open_preset(page: Page, preset: dict) -> None:
+    """Choose a preset and have its answer and all its plots shown."""
+    press(page, preset["label"])
+    page.evaluate(f"{ANSWER}?.click()")
+    expect(page.get_by_text(preset["note"], exact=True)).to_be_visible()
+    page.locator(".lab-more").evaluate("more => { more.open = true; }")
+
+
+def test_plots_say_what_they_show_and_cut_no_word(page, write, presets):
+    page.add_init_script(PAINTED)
+    page.goto(write())
+    for preset in presets:
+        open_preset(page, preset)
+        assert page.locator(".lab-plots").first.locator("figure:not([hidden])").count() == 2
+        figures = page.locator(".lab-plots figure:not([hidden])")
+        titles, boxes = figures.locator("figcaption").all_text_contents(), figures.locator("[role=img]").all()
+        told = [
+            box.get_attribute("aria-label").removeprefix(f"{title}. ") for title, box in zip(titles, boxes, strict=True)
+        ]
+        assert len(set(told)) == len(told) and all(one.endswith(".") for one in told)
+        assert not [one for one in told for word in ("undefined", "null", "NaN", "nothing") if word in one]
+    page.wait_for_timeout(100)
+    painted = page.evaluate("painted")
+    assert len(painted) > 50 and [word for word in painted if min(word[1:]) < -1] == []
+
+
+def test_settings_points_and_bands_are_explained(page, write, lab):
+    page.goto(write())
+    for field in page.locator(".lab-settings :is(input, select)").all():
+        words = field.evaluate("field => document.getElementById(field.getAttribute('aria-describedby'))?.textContent")
+        assert words and len(words) > 10 and "undefined" not in words
+    key = page.locator(".lab-key").first
+    assert key.locator("span").all_text_contents() == MARKS[lab]
+    assert key.locator("svg path").count() == len(MARKS[lab])
+    if lab == "cyclic_labels":  # numbered as in the text
+        labels = page.locator(".lab-range label").all_text_contents()
+        assert [label.split()[:2] for label in labels] == [["cluster", str(c)] for c in range(6)]
+
+
+def test_a_preset_asks_before_it_tells(page, write, presets):
+    page.goto(write())
+    for preset in presets[1:]:
+        assert preset["ask"].endswith("?")
+        if preset["key"] in AT_ONCE:
+            continue
+        press(page, preset["label"])
+        expect(page.get_by_text(preset["ask"], exact=True)).to_be_visible()
+        expect(page.get_by_text(preset["note"], exact=True)).to_be_hidden()
+        page.locator(".lab-answer:visible").click()
+        expect(page.get_by_text(preset["note"], exact=True)).to_be_visible()
