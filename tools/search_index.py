@@ -15,8 +15,8 @@ from shallow.book import claims, paths
 FILE = "search_sections.js"
 # What is not text of the page, by class, tag or id, with all that it contains; claims come from their own pages.
 LEFT_OUT = {
-    "cell_input", "cite-panel", "collapsed", "expanded", "copybtn", "headerlink", "claim-back", "claim-legend", "figure-data",
-    "#ledger", "ledger-rule", "record", "shallow-lab", "visually-hidden", "viewcode-link",
+    "cell_input", "cite-panel", "collapsed", "expanded", "copybtn", "headerlink", "claim-back", "claim-legend",
+    "figure-data", "#ledger", "ledger-rule", "record", "shallow-lab", "visually-hidden", "viewcode-link",
     "script", "style", "template", "noscript",
 }  # fmt: skip
 INLINE = {"a", "abbr", "b", "button", "code", "em", "i", "span", "strong", "sub", "sup"}

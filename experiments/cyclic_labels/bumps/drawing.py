@@ -56,11 +56,12 @@ def random_sets(random: xr.Dataset) -> Figure:
         runs = rules.from_start(random, slice(None), refinement)
         own = runs["count"].sel(place=runs.cluster.astype(int))
         bump, low = runs.diverging > 0, np.zeros(len(sizes))
+        poor = own < xr.DataArray(sizes / 12, {"n": sizes})  # fewer than half of its share
         for flags, colour, hatch, label in (
             (own == 0, "0.45", "xxx", "no point"),
             (own == 1, ORANGE, "", "one"),
-            ((own > 1) & (own <= 3), PINK, "///", "two or three"),
-            (own > 3, BLUE, "...", "more"),
+            (poor & (own > 1), PINK, "///", "more, yet poor"),
+            (~poor & (own > 1), BLUE, "...", "enough"),
         ):
             share = (bump & flags).mean("seed").values
             ax.bar(range(len(sizes)), share, bottom=low, color=colour, hatch=hatch, ec="white", lw=0, label=label)

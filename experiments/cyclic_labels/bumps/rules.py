@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import xarray as xr
@@ -77,10 +77,22 @@ def by_smallest(runs: xr.Dataset) -> dict[str, Interval]:
     return {name: stats.wilson(runs.diverging.values[flags.values] > 0) for name, flags in kinds.items() if flags.any()}
 
 
-def in_lone(runs: xr.Dataset, flag: str = "diverging") -> Interval | None:
+def in_poor(runs: xr.Dataset, n: int) -> Interval | None:
+    """Share of the bumps of :func:`from_start` that are in a cluster with fewer than half of its n / 6 points.
+
+    That is what :func:`undersampling.poor_clusters` calls poor; None without a bump.
+    """
+    return _where(runs, lambda own: own < n / 12)
+
+
+def in_lone(runs: xr.Dataset) -> Interval | None:
     """Share of the bumps of :func:`from_start` that are in a cluster with at most one point; None without a bump."""
-    found = runs.isel(seed=np.flatnonzero(runs[flag] > 0))
-    return stats.wilson(found["count"].sel(place=found.cluster).values <= 1) if found.sizes["seed"] else None
+    return _where(runs, lambda own: own <= 1)
+
+
+def _where(runs: xr.Dataset, condition: Callable[[np.ndarray], np.ndarray]) -> Interval | None:
+    found = runs.isel(seed=np.flatnonzero(runs.diverging > 0))
+    return stats.wilson(condition(found["count"].sel(place=found.cluster).values)) if found.sizes["seed"] else None
 
 
 @decides(runs=DESIGNS, random=RANDOM)
@@ -89,10 +101,10 @@ def cl_14(runs, random, *, least, majority):
     more = {step: excess(runs, "poor(5,1)", step) for step in STEPS}
     inside = {step: attributed(runs, step) for step in STEPS}
     sets = {(n, k): from_start(random, n, k) for n in DRAWN for k in random.refinement.values}
-    lone = {key: in_lone(found) for key, found in sets.items()}
+    poor = {(n, k): in_poor(found, n) for (n, k), found in sets.items()}
     parts = {"designs": claims.all_of(*(one.exceeds(least) for one in more.values()), *_majority(inside, majority))}
     for n in DRAWN:
-        parts[f"random sets of {n}"] = claims.all_of(*_majority({k: v for k, v in lone.items() if k[0] == n}, majority))
+        parts[f"random sets of {n}"] = claims.all_of(*_majority({k: v for k, v in poor.items() if k[0] == n}, majority))
     return Found(
         parts,
         {f"poor(5,1) minus strat, step {s}": more[s] for s in STEPS}
@@ -103,9 +115,9 @@ def cl_14(runs, random, *, least, majority):
             for (n, k), one in sets.items()
             for name, v in by_smallest(one).items()
         }
-        | {f"n = {n}, step 0.001 / {k}, in a lone cluster": found for (n, k), found in lone.items() if found}
-        | {f"n = {n}, step 0.001 / {k}, bumps": int(one.diverging.sum()) for (n, k), one in sets.items()}
-        | {f"n = {n}, step 0.001 / {k}, recovering": in_lone(one, "recovers") for (n, k), one in sets.items()},
+        | {f"n = {n}, step 0.001 / {k}, in a poor cluster": found for (n, k), found in poor.items() if found}
+        | {f"n = {n}, step 0.001 / {k}, with none or one": in_lone(one) for (n, k), one in sets.items()}
+        | {f"n = {n}, step 0.001 / {k}, bumps": int(one.diverging.sum()) for (n, k), one in sets.items()},
     )
 
 
