@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,11 @@ def train(chosen: Settings) -> tuple[cyclic.Sample, univariate.Run]:
     Raises :class:`univariate.Diverged`.
     """
     sample = cyclic.from_counts([chosen[name] for name in CLUSTERS], seed=chosen["seed"])
+    if chosen.get("moved"):  # "3:0.25" puts the fourth point from the left at 0.25
+        x = sample.x.copy()
+        for point, place in (one.split(":") for one in chosen["moved"].split(",")):
+            x[int(point)] = float(place)
+        sample = replace(sample, x=np.sort(x), y=cyclic.labels(np.sort(x)))
     network, rates = start(sample.rng, chosen["width"], **INITIAL[chosen["initial"]])
     options = dict(step=chosen["step"], epochs=EPOCHS, grid=GRID, rates=rates, reduction=chosen["loss"])
     return sample, univariate.train(sample.x, sample.y, network, **options)

@@ -2,8 +2,9 @@
 
 import copy
 
+import numpy as np
 from browser import laboratory_page
-from browser.laboratory_page import position, press, status, train_to_the_end
+from browser.laboratory_page import position, press, status, to_the_end, train_to_the_end
 from matplotlib.figure import Figure
 from playwright.sync_api import expect
 
@@ -39,6 +40,35 @@ def test_run_pause_record_back_and_new_start(page, write):
     press(page, "New start")
     expect(seed).to_have_value(str(laboratory.SEED + 1))
     assert page.url.endswith(f"&seed={laboratory.SEED + 1}") and position(page) == 0
+
+
+def test_a_point_can_be_drawn_elsewhere(page, write, presets):
+    page.goto(write())
+    lone = presets[0]["run"]["arrays"]["x"][-1]
+    over = page.locator(".lab-plot .u-over").first
+    box = over.bounding_box()
+    left = box["x"] + (lone + 0.5) * box["width"]
+    for top in np.arange(box["y"], box["y"] + box["height"], 4):  # where its label is, the axis knows
+        page.mouse.move(left, top)
+        if over.evaluate("over => over.style.cursor") == "grab":
+            break
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.2 * box["width"], top, steps=4)
+    field = page.get_by_label("points moved")
+    expect(field).to_have_value("49:-0.300")
+    page.mouse.up()
+    page.wait_for_function('document.querySelector(".lab-counter").textContent !== "epoch 0 of 20,000"')
+    assert "moved=49%3A-0.300" in page.url
+    moved = presets[0]["settings"] | {"moved": "49:-0.300"}
+    said = to_the_end(page)
+    train, test = (values[-1] for values in laboratory.losses(moved, laboratory.train(moved)[1]).values())
+    assert f"training loss {train:.2f}, test loss {test:.2f}" in said
+    field.fill("")
+    field.press("Enter")
+    expect(page.locator(".lab-status")).to_contain_text("The book's run.")
+    field.fill("49:0.7")
+    field.press("Enter")
+    expect(page.locator(".lab-status")).to_contain_text("does not fit: points moved are places from −0.5 to 0.5")
 
 
 def test_training_waits_while_it_is_out_of_sight(page, write):

@@ -19,7 +19,7 @@ globalThis.ShallowLab ??= { models: {} };
     return node;
   }
 
-  /* A field of a control { name, label, kind: "range" | "scale" | "choice" | "whole", help, ... }: what fits is heard by
+  /* A field of a control { name, label, kind: "range" | "scale" | "choice" | "whole" | "places", help, ... }: what fits is heard by
    * `changed(name, value)`, that something does not by `refused(words)`.
    */
   let made = 0;
@@ -30,8 +30,14 @@ globalThis.ShallowLab ??= { models: {} };
       whole: () => Number.isSafeInteger(value) && value >= 0 && value <= control.max,
       choice: () => control.options.includes(value),
       scale: () => control.options.includes(value),
+      places: () => value.split(",").filter(Boolean).every((one) => {
+        const [id, place] = one.split(":").map(Number);
+        return Number.isInteger(id) && Math.abs(place) <= 0.5;
+      }),
     })[control.kind]();
-    const read = (text) => (control.kind === "choice" && typeof control.options[0] === "string" ? text : Number(text));
+    const places = control.kind === "places";
+    const words = places || control.kind === "choice" && typeof control.options[0] === "string";
+    const read = (text) => (words ? text : Number(text));
     const slides = control.kind === "range" || control.kind === "scale";
     let field, shown = null;
     if (control.kind === "choice") {
@@ -51,19 +57,21 @@ globalThis.ShallowLab ??= { models: {} };
       field.setAttribute("aria-describedby", `${id}-help`);
     }
     const set = (value) => {
-      field.value = String(control.kind === "scale" ? control.options.indexOf(value) : value);
+      field.value = String(control.kind === "scale" ? control.options.indexOf(value) : value ?? "");
       field.setAttribute("aria-invalid", "false");
       if (shown) shown.textContent = String(value);
       if (control.kind === "scale") field.setAttribute("aria-valuetext", String(value));
     };
     field.addEventListener(slides ? "input" : "change", () => {
-      const text = field.value.trim(), value = control.kind === "scale" ? control.options[text] : read(text || "none");
+      const text = field.value.trim();
+      const value = control.kind === "scale" ? control.options[text] : read(places ? text : text || "none");
       if (fits(value)) {
         set(value);
         changed(control.name, value);
       } else {
         field.setAttribute("aria-invalid", "true");
-        refused(`“${text}” does not fit: ${control.label} is a whole number from 0 to ${whole(control.max)}.`);
+        refused(`“${text}” does not fit: ${control.label} ${places ? "are places from −0.5 to 0.5, as in 3:0.25"
+          : `is a whole number from 0 to ${whole(control.max)}`}.`);
       }
     });
     return { row, set, fits, read };

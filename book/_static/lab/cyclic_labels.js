@@ -27,7 +27,15 @@ globalThis.ShallowLab ??= { models: {} };
       for (let k = 0; k < most; k++) counts.forEach((count, c) => { if (!poor[c] && count > k) order.push(c); });
       rng.uniform(-0.5, 0.5, n);
       const x = rng.uniform(0, 1, n).map((r, i) => (order[i] + r) / CLUSTERS - 0.5).sort();
-      return { x, y: labels(x) };
+      return x;
+    }
+
+    // "3:0.25" puts the fourth point from the left at 0.25; origin are the numbers of the points before the move.
+    function placed(x, moved) {
+      const places = new Map(moved.split(",").filter(Boolean).map((one) => one.split(":").map(Number)));
+      const points = Array.from(x, (value, i) => ({ value: places.get(i) ?? value, i }));
+      points.sort((a, b) => a.value - b.value);
+      return { x: Float64Array.from(points, ({ value }) => value), origin: Float64Array.from(points, ({ i }) => i) };
     }
 
     // shallow.nets.default, scaled and antisymmetric; the rates are those of v, w, b
@@ -98,7 +106,8 @@ globalThis.ShallowLab ??= { models: {} };
       const counts = Array.from({ length: CLUSTERS }, (_, c) => settings[`c${c + 1}`]);
       const n = counts.reduce((total, count) => total + count);
       const rng = streams.generator([7, n, settings.seed]);
-      const { x, y } = sample(counts, rng), { w, b, v, rates } = network(rng, settings.width, settings.initial);
+      const { x, origin } = placed(sample(counts, rng), settings.moved ?? ""), y = labels(x);
+      const { w, b, v, rates } = network(rng, settings.width, settings.initial);
       const step = settings.loss === "mean" ? settings.step / n : settings.step;
       const [rateV, rateW, rateB] = rates.map((rate) => step * rate), m = w.length;
       const grid = Float64Array.from({ length: POINTS }, (_, i) => (i + 0.5) / POINTS - 0.5), target = labels(grid);
@@ -204,7 +213,7 @@ globalThis.ShallowLab ??= { models: {} };
         run.done = run.epoch === EPOCHS;
         return run;
       };
-      run.snapshot = () => ({ x: x.slice(), y: y.slice(), f: f.slice(), outputs: values.slice() });
+      run.snapshot = () => ({ x: x.slice(), y: y.slice(), origin: origin.slice(), f: f.slice(), outputs: values.slice() });
       run.weights = () => [w, b, v];
       for (let k = 0; k < m; k++) {
         jumps[at[k]] += v[k] * w[k];

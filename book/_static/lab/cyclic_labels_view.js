@@ -11,6 +11,9 @@
   const counts = (settings) => [1, 2, 3, 4, 5, 6].map((c) => settings[`c${c}`]);
   const total = (settings) => counts(settings).reduce((sum, count) => sum + count);
 
+  // Points that were moved by hand, by their numbers from the left before that: [[3, "0.25"], ...].
+  const movesOf = ({ moved }) => (moved ?? "").split(",").filter(Boolean).map((one) => one.split(":"));
+
   function smooth(values) {
     const reach = (WINDOW - 1) / 2, last = values.length - 1;
     return values.map((_, k) => {
@@ -52,6 +55,7 @@
 
   function python(settings) {
     const { step, width, initial, loss, seed } = settings;
+    const moves = movesOf(settings);
     const doubled = initial === "antisymmetric" ? ", rates=nets.ANTISYMMETRIC" : "";
     const network = {
       "default": `nets.default(sample.rng, ${width})`,
@@ -65,10 +69,13 @@ from shallow.data import cyclic
 from shallow.train import univariate
 
 sample = cyclic.from_counts([${counts(settings).join(", ")}], seed=${seed})
-network = ${network}
+${moves.length ? `x = sample.x.copy()
+x[[${moves.map(([i]) => i).join(", ")}]] = ${moves.map(([, to]) => to).join(", ")}
+x.sort()
+` : ""}network = ${network}
 grid = cyclic.grid(${POINTS})
 run = univariate.train(
-    sample.x, sample.y, network, step=${step}, epochs=${EPOCHS}, reduction="${loss}", grid=grid${doubled}
+    ${moves.length ? "x, cyclic.labels(x)" : "sample.x, sample.y"}, network, step=${step}, epochs=${EPOCHS}, reduction="${loss}", grid=grid${doubled}
 )
 train_loss = run.loss${loss === "sum" ? " / len(sample.x)" : ""}
 test_loss = np.maximum(0, 1 - cyclic.labels(grid) * run.predictions).mean(axis=-1)
@@ -99,6 +106,34 @@ test_loss = np.maximum(0, 1 - cyclic.labels(grid) * run.predictions).mean(axis=-
       context.fill();
     });
   }
+  /* The cluster at an edge that has a lone point, with the two beside it, [5, 4, 3] or [0, 1, 2], and the straight line
+   * through the means of f over those two: { from, to, at(x) }.  Null without such a cluster.
+   */
+  function extrapolated({ arrays, settings }) {
+    const beside = [[5, 4, 3], [0, 1, 2]].find(([lone, ...two]) => arrays.x && arrays.f
+      && within(arrays.x, lone) === 1 && two.every((c) => within(arrays.x, c) > 1));
+    if (!beside) return null;
+    const [lone, near, far] = beside, centre = (c) => (c + 0.5) / 6 - 0.5;
+    const [b, a] = [near, far].map((c) => mean(Array.from(arrays.f).filter((_, i) => clusterOf(GRID[i]) === c)));
+    const at = (x) => a + (b - a) * (x - centre(far)) / (centre(near) - centre(far));
+    return { from: centre(far), to: lone === 5 ? 0.5 : -0.5, at };
+  }
+  const clusterOf = (x) => Math.min(Math.floor(6 * (x + 0.5)), 5);
+  const within = (x, c) => Array.from(x).filter((value) => clusterOf(value) === c).length;
+  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  function line({ context, colour, scale, x, y }, view) {
+    const found = extrapolated(view);
+    if (!found) return;
+    context.save();
+    context.strokeStyle = colour("accent");
+    context.lineWidth = 1.5 * scale;
+    context.setLineDash([6 * scale, 4 * scale]);
+    context.beginPath();
+    for (const end of [found.from, found.to]) context.lineTo(x(end), y(found.at(end)));
+    context.stroke();
+    context.restore();
+  }
+
   // Where the smoothed test loss begins to rise and where it stands highest.
   function marks({ context, colour, scale, box, x }, { values }) {
     const found = values.test && bump(values);
@@ -159,6 +194,8 @@ test_loss = np.maximum(0, 1 - cyclic.labels(grid) * run.predictions).mean(axis=-
       choice("width", "network", [32, 64, 128, 256, 512, 1024], "neurons", "number of hidden neurons"),
       choice("initial", "network", ["default", "antisymmetric", "near zero"], "first weights",
         "drawn as usual, so that the output begins at zero, or ten times smaller"),
+      { name: "moved", label: "points moved", kind: "places", group: "training",
+        help: "number of a point from the left, and its place: 3:0.25; or drag a point in the plot" },
       { name: "seed", label: "seed", kind: "whole", max: 2 ** 32 - 1, group: "network",
         help: "a number from which points and first weights are drawn" },
     ],
@@ -166,10 +203,19 @@ test_loss = np.maximum(0, 1 - cyclic.labels(grid) * run.predictions).mean(axis=-
     panels: [
       {
         title: "The network's function and its training points", main: true, tells: told,
-        key: () => [
+        handles: ({ arrays }) => Array.from(arrays.x ?? [],
+          (x, i) => ({ id: arrays.origin?.[i] ?? i, x, y: arrays.y[i] })),
+        moved: ({ settings }, id, x) => {
+          const places = new Map(movesOf(settings));
+          places.set(String(id), Math.min(Math.max(x, -0.499), 0.499).toFixed(3));
+          return { ...settings, moved: [...places].map((one) => one.join(":")).join(",") };
+        },
+        key: (view) => [
+          ...extrapolated(view) ? [{ label: "line through the two clusters beside a lone point", colour: "accent",
+            mark: "dash" }] : [],
           { label: "training point, label +1", colour: "plus", mark: "up" },
           { label: "label −1", colour: "minus", mark: "down" },
-          { label: "clusters 0, 2, 4: label −1", colour: "shade", mark: "band" },
+          { label: "clusters 0, 2, 4: label −1; drag a point to move it", colour: "shade", mark: "band" },
         ],
         x: { name: "x", label: "x", range: [-0.5, 0.5], write: (x) => x.toFixed(3) },
         y: { label: "f(x)", range: ({ arrays }) => {
@@ -178,7 +224,7 @@ test_loss = np.maximum(0, 1 - cyclic.labels(grid) * run.predictions).mean(axis=-
         } },
         series: [{ label: "f(x)", colour: "text" }],
         data: ({ arrays }) => [GRID, Array.from(arrays.f ?? GRID.map(() => null))],
-        under: shade, draw: points,
+        under: shade, draw: (paint, view) => { line(paint, view); points(paint, view); },
       },
       {
         title: "Mean hinge loss on training points and everywhere", main: true, tells: describe,

@@ -7,6 +7,8 @@
  * number.  `rest(view)` is the index whose values the legend has without a pointer, `shows(view)` whether there is
  * anything to plot; a panel that is `bare` has no axes and no pointer.  Where x is named after the laboratory's unit
  * the moment is marked to which the reader went back; series with `ghost` are drawn for the reader's last run as well.
+ * `handles(view)`, [{ id, x, y }], can be taken and drawn sideways: `moved(view, id, x)` are the settings then, which
+ * `change(settings, over)` is given, `over` once the handle is let go.
  * `key(view)` lists what else is drawn, [{ label, colour, mark }], and `tells(view)` says what the plot shows.
  */
 globalThis.ShallowLab ??= { models: {} };
@@ -37,7 +39,7 @@ globalThis.ShallowLab ??= { models: {} };
     return element("span", {}, svg, label);
   }
 
-  function plot(panel, el, view, unit) {
+  function plot(panel, el, view, unit, change) {
     const colour = (name) => getComputedStyle(el).getPropertyValue(`--lab-${name}`).trim();
     const box = element("div", { className: "lab-plot" });
     const key = element("div", { className: "lab-key", hidden: !panel.key });
@@ -113,6 +115,30 @@ globalThis.ShallowLab ??= { models: {} };
         : panel.rest?.(view) ?? u.data[1].findLastIndex((value) => value !== null);
       if (named) u.setLegend({ idx: Math.max(0, last) }, false);
     };
+    function handle(u) {
+      const over = u.over, near = ({ offsetX, offsetY, pointerType }) => {
+        const reach = pointerType === "touch" ? 24 : 10;
+        const far = ({ x, y }) => Math.hypot(u.valToPos(x, "x") - offsetX, u.valToPos(y, "y") - offsetY);
+        const [best] = panel.handles(view).map((one) => [far(one), one.id]).sort((a, b) => a[0] - b[0]);
+        return best?.[0] <= reach ? best[1] : null;
+      };
+      let held = null;
+      const settings = ({ offsetX }) => panel.moved(view, held, u.posToVal(offsetX, "x"));
+      over.style.touchAction = "pan-y";
+      over.addEventListener("pointerdown", (event) => {
+        held = near(event);
+        if (held !== null) over.setPointerCapture(event.pointerId);
+      });
+      over.addEventListener("pointermove", (event) => {
+        if (held === null) over.style.cursor = near(event) === null ? "" : "grab";
+        else change(settings(event), false);
+      });
+      over.addEventListener("pointerup", (event) => {
+        if (held !== null) change(settings(event), true);
+        held = null;
+      });
+      over.addEventListener("pointercancel", () => { held = null; });
+    }
     const options = () => ({
       ...size(), padding: panel.bare ? [0, 0, 0, 0] : [8, 24, 0, 0],
       legend: { show: named, markers: { fill: () => "none" }, mount: (u, table) => legend.replaceChildren(table) },
@@ -126,7 +152,7 @@ globalThis.ShallowLab ??= { models: {} };
       hooks: {
         drawClear: [(u) => { ghost(paint(u)); panel.under?.(paint(u), view); }],
         draw: [(u) => { moment(u); panel.draw?.(paint(u), view); }],
-        ready: [newest], setLegend: [(u) => { if (u.legend.idx == null) newest(u); }],
+        ready: [newest, ...panel.handles ? [handle] : []], setLegend: [(u) => { if (u.legend.idx == null) newest(u); }],
       },
     });
 

@@ -190,7 +190,10 @@ globalThis.ShallowLab ??= { models: {} };
     el.append(front);
 
     // --- what is shown
-    const panels = lab.panels.map((panel) => ShallowLab.plot(panel, el, view, unit));
+    const panels = lab.panels.map((panel) => ShallowLab.plot(panel, el, view, unit, (settings, over) => {
+      choose(settings, { live: true });
+      if (over) go("run");
+    }));
     const split = panels.some((panel) => panel.main);
     for (const panel of panels) (panel.main || !split ? main : others).append(panel.figure);
     more.addEventListener("toggle", () => panels.forEach((panel) => panel.update()));
@@ -261,7 +264,7 @@ globalThis.ShallowLab ??= { models: {} };
     const refusal = () => lab.refuse(view.settings);
     const offered = (control, settings) => control.shows?.(settings) ?? true;
     const equal = (a, b) => lab.controls.every((control) => control.display || !offered(control, b)
-      || a[control.name] === b[control.name]);
+      || (a[control.name] ?? "") === (b[control.name] ?? ""));
     const presetOf = (settings) => presets.find((preset) => equal(preset.settings, settings));
     function display(settings) {
       view.settings = settings;

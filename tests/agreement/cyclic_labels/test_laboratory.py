@@ -41,6 +41,7 @@ OTHERS = [
     laboratory.settings((0, 0, 0, 0, 0, 1)),
     laboratory.settings((20, 20, 20, 20, 20, 20), step=0.1, width=1024),
     laboratory.settings((2, 0, 0, 2, 0, 1), step=1e200),
+    laboratory.settings((8, 8, 8, 8, 8, 8), moved="3:0.25,40:-0.4"),
 ]
 ANYWHERE = [anywhere(rng) for rng in [np.random.default_rng(0)] for _ in range(50)]
 
