@@ -24,6 +24,7 @@ def heights(levelled: xr.Dataset) -> Figure:
         figures.fan(right, part.epoch, middle, middle - error, middle + error, colour=colour, linestyle=look[1:])
     _ = left.set(xlabel="points $n$", ylabel="height of $f$ at the end", yscale="log")
     figures.log_ticks(left.yaxis)
-    _ = right.set(xlabel="epoch, in units of step 0.01", ylabel="relative variance", xscale="log", ylim=(0, None))
+    _ = right.set(xlabel="training time, in epochs of step 0.01", ylabel="relative variance")
+    _ = right.set(xscale="log", ylim=(0, None))
     left.legend(fontsize="small")
     return fig
