@@ -25,7 +25,7 @@ from shallow.book import laboratories
 from shallow.extras import cpu_count
 
 LABORATORIES = re.compile(r'data-laboratory="(\w+)"')
-INLINE = re.compile(r'src="data:image/webp;base64,([^"]+)"')
+INLINE = re.compile(r'src="data:image/webp;base64,([A-Za-z0-9+/=]+)"')  # not source code that would write one
 # Light or dark, before anything is shown: the theme's own script comes later, and complains where no mode is set.
 MODE = """{ const root = document.documentElement.dataset; root.mode ||= "auto";
 root.theme ||= matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"; }"""

@@ -63,3 +63,8 @@ def test_what_sphinx_executes_itself_is_executed_strictly(monkeypatch):
     monkeypatch.delenv("SHALLOW_STRICT", raising=False)
     light_pages.setup(mock.Mock())
     assert session.is_strict()
+
+
+def test_source_code_that_writes_a_picture_is_none():
+    assert light_pages.INLINE.search('src="data:image/webp;base64,UklGRg=="')
+    assert not light_pages.INLINE.search("""f'<img src="data:image/webp;base64,{source}" alt="">'""")
