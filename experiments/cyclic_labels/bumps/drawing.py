@@ -43,6 +43,7 @@ def designs(looked: xr.Dataset) -> Figure:
         middle, low, high = zip(*((s.estimate, s.low, s.high) for s in shares), strict=True)
         figures.fan(right, looked.start, middle, low, high, colour=colour, linestyle=dash, label=NAMES[design])
     _ = right.set(xlabel="first epoch that is looked at", ylabel="share of runs with a bump", ylim=(-0.02, 1.25))
+    right.set_yticks(np.arange(0, 1.1, 0.2))
     right.legend(fontsize="small", loc="upper right")
     return fig
 
