@@ -31,11 +31,13 @@
     box = open = null;
   }
 
-  // Below the link or, where there is more room, above it.
+  // Below the link or, where there is more room, above it; never over it.
   function place() {
+    box.style.maxHeight = "";
     const { left, top, bottom } = open.getBoundingClientRect();
     const [over, under] = [top, innerHeight - bottom];
     const below = under > box.offsetHeight + EDGE || under > over;
+    box.style.maxHeight = `${Math.min(box.offsetHeight, (below ? under : over) - EDGE - 4)}px`;
     const room = document.documentElement.clientWidth - box.offsetWidth - EDGE;
     box.style.left = `${Math.max(EDGE, Math.min(left, room)) + scrollX}px`;
     box.style.top = `${(below ? bottom + 4 : Math.max(EDGE, top - box.offsetHeight - 4)) + scrollY}px`;

@@ -156,7 +156,7 @@ def test_a_claim_has_a_page_that_works_from_a_disk(page, log, available):
     """From a row of the table to its claim's page, the data behind it, and the section that decides it."""
     page.goto((SITE / "book" / "claims.html").as_uri())
     page.locator("#cl-14").get_by_role("link", name="cite, rerun").click()
-    expect(page).to_have_title("CL-14: reproduced - What shallow networks learn: an executable book")
+    expect(page).to_have_title("CL-14: partly - What shallow networks learn: an executable book")
     expect(page.locator("#cite")).to_contain_text("Claim CL-14.")
     expect(page.locator("#rerun")).to_contain_text("python -m shallow claim CL-14\n")
     assert page.locator(".claim-numbers tbody tr").count() > 5

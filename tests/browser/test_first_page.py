@@ -24,7 +24,7 @@ def test_the_first_screen_holds_the_answer_and_the_laboratory(first):
     bottom = "element => element.getBoundingClientRect().bottom"
     assert first.get_by_text("In short:").evaluate(bottom) < SCREEN["height"]
     assert first.locator(".lab-run").evaluate(bottom) < SCREEN["height"]
-    assert first.locator(".lab-status").evaluate(bottom) < SCREEN["height"]
+    assert first.locator(".lab-key").first.evaluate(bottom) < SCREEN["height"]
     assert first.evaluate("document.querySelectorAll('article .lab').length") == 1
 
 

@@ -24,7 +24,12 @@ ANSWER = """[...document.querySelectorAll(".lab-answer")]
   .find((button) => button.checkVisibility({ visibilityProperty: true }))"""
 #: What the first plot's key explains.
 MARKS = {
-    "cyclic_labels": ["training point, label +1", "label −1", "clusters 0, 2, 4: label −1"],
+    "cyclic_labels": [
+        "line through the two clusters beside a lone point",
+        "training point, label +1",
+        "label −1",
+        "clusters 0, 2, 4: label −1; drag a point to move it",
+    ],
     "heavy_tails": ["tick: one eigenvalue now", "the largest after step 1, by theory"],
     "hidden_structure": ["empty orthant: no training point", "the others", "one half: chance"],
     "localization": ["positive weight", "negative weight", "between the signs of the biases b"],
