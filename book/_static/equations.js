@@ -57,6 +57,10 @@
       });
       await new Promise((done) => setTimeout(done));  // the browser shows them
     }
+    await inPlace(async () => {
+      await document.fonts.ready;  // whose widths are others than those of the first pieces
+      fit(blocks(document));
+    });
     addEventListener("resize", () => fit(blocks(document)));
     // What was folded had no width until now.
     for (const fold of document.querySelectorAll("article details")) {

@@ -92,7 +92,7 @@ def test_the_foot_has_the_change_log_and_figures_the_cells_that_draw_them(page, 
     expect(page.locator("footer").get_by_role("link", name="Change log")).to_have_attribute(
         "href", re.compile("CHANGELOG.md$")
     )
-    figures = page.locator(".cell_output figure").count()
+    figures = page.locator(".cell_output figure[id]").count()
     cells = page.locator(".figure-data a:text-is('cell')").evaluate_all("links => links.map(link => link.href)")
     assert len(cells) == figures > 10
     source = (references.ROOT / f"{CHAPTER}.md").read_text(encoding="utf-8").splitlines()

@@ -334,7 +334,7 @@ globalThis.ShallowLab ??= { models: {} };
     function changed(settled) {
       if (run.done) {
         again = false;
-        if (run.book) cards.tell(presetOf(view.settings));
+        if (run.book && run.last > 0) cards.tell(presetOf(view.settings));  // not where nothing had to run
       }
       draw();
       buttons();
