@@ -53,13 +53,15 @@
       const piece = waiting.slice(begin, end);
       await inPlace(async () => {
         await MathJax.typesetPromise(piece);
+        document.body.getBoundingClientRect();  // begins to load the fonts of the piece, with which its size changes
+        await document.fonts.ready;
         fit(piece.filter((formula) => formula.matches("article div.math")));
       });
       await new Promise((done) => setTimeout(done));  // the browser shows them
     }
     await inPlace(async () => {
-      await document.fonts.ready;  // whose widths are others than those of the first pieces
-      fit(blocks(document));
+      await document.fonts.ready;
+      fit(blocks(document));  // some fonts have come with later pieces
     });
     addEventListener("resize", () => fit(blocks(document)));
     // What was folded had no width until now.

@@ -21,6 +21,7 @@ READY = "() => document.querySelector('.shallow-lab[data-ready] canvas') && "
 READY += "document.querySelector('.lab-run:not([disabled])') && performance.now()"
 PAINTED = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
 LOADED = "() => performance.getEntriesByType('navigation')[0].loadEventEnd || null"
+IN_UPPER_HALF = "id => (y => 0 <= y && y < innerHeight / 2)(document.getElementById(id).getBoundingClientRect().y)"
 TYPESET = "() => document.querySelector('article mjx-container') && performance.now()"
 
 
@@ -109,7 +110,7 @@ def test_formulas_that_come_late_do_not_push_away_what_the_reader_came_for(page,
     page.goto("about:blank")
     page.goto(f"{longest}#{label}")
     page.wait_for_function("() => MathJax.startup.promise.then(() => true)", timeout=60_000)
-    assert 0 <= page.locator(f"[id='{label}']").bounding_box()["y"] < page.viewport_size["height"] / 2
+    page.wait_for_function(IN_UPPER_HALF, arg=label, timeout=5_000)
 
 
 def test_dark_is_dark_before_the_script_of_the_theme_has_come(browser, server):
