@@ -302,7 +302,7 @@ globalThis.ShallowLab ??= { models: {} };
     // What came out of a preset: the words, and the book's run where the reader has none of it.
     function answer(preset) {
       cards.tell(preset);
-      if (!trainer.running() && !(run.live && run.done)) recorded();
+      if (!trainer.running() && !(run.live && run.done && run.last > 0)) recorded();
     }
 
     // --- training
