@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from experiments.localization import networks
 from experiments.localization.beginning import descent_and_flow, signs
-from experiments.localization.bumps import filters, twins
+from experiments.localization.bumps import contest, filters, twins
 from experiments.localization.fields import shapes, shaping
+from experiments.localization.objectives import learned
 from experiments.localization.populations import arrangements, program
 
-MODULES = (networks, arrangements, program, descent_and_flow, filters, shaping, shapes, signs, twins)
+MODULES = (networks, arrangements, program, descent_and_flow, filters, shaping, shapes, signs, twins, contest, learned)
