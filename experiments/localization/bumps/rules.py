@@ -57,8 +57,9 @@ def lo_45(changed, modes, behind, *, gap):
 
 @decides(leaders=mean_squares.leaders)
 def lo_46(leaders):
-    """The leading eigenvector of K1 - K0 is the constant."""
-    constant = (leaders == 0).all("gain")
+    """The leading eigenvector of K1 - K0 is the constant, where the first class is the slow one, as in the note."""
+    slow_first = [f"({one:g}, {other:g})" for _, (one, other) in mean_squares.CASES if one > other]
+    constant = (leaders.sel(case=slow_first) == 0).all("gain")
     return Found(
         "partly" if constant.any() and not constant.all() else bool(constant.all()),
         {"leading mode": {case: leaders.sel(case=case).values for case in leaders.case.values}},

@@ -267,37 +267,41 @@ def polar(seeds: Sequence[int] = range(3), pairs: int = 10_000) -> xr.Dataset:
 
 
 #: Ways to choose a filter in :func:`cosines`.
-CHOICES = ("probability (9)", "cosines compared", "most parallel", "most orthogonal")
+CHOICES = ("probability (9)", "cosines compared", "mean squares", "most parallel", "most orthogonal")
 
 
 def cosines(seeds: Sequence[int] = range(6), pairs: int = 10_000) -> xr.Dataset:
     r"""Waves and bumps chosen by (9), by cosines alone, and by either half of the trade-off; judged by (9).
 
     "cosines compared" has the largest $P(|\cos(w, X_1)| > |\cos(w, X_0)|)$, "most parallel" the largest mean square
-    cosine with class 1, "most orthogonal" the smallest with class 0, on one draw of pairs.
+    cosine with class 1, "most orthogonal" the smallest with class 0, "mean squares" the largest ratio of the two, on one
+    draw of pairs.
 
     Returns:
         behind: value in (9) of the filter chosen by (9) minus that of the other, on a second draw; row: number of the
-            chosen filter: waves from 0 to 20 cycles, then bumps by width.
+            chosen filter: waves from 0 to 20 cycles, then bumps by width; norms: deviation over mean of the length of
+            samples of class 1.
     """
     W = np.concatenate([filters.waves(40), dominance.gabors(40, filters.WIDTHS, [0])[:, 0]])
     rows, behind = (np.empty((2, len(CHOICES), len(seeds)), kind) for kind in (int, float))
+    spread = np.empty((2, len(seeds)))
     for (g, gain), (s, seed) in itertools.product(enumerate(TWO_GAINS), enumerate(seeds)):
         rng = stream("localization", "cosines", gain, seed)
-        h, cosine = [], []
-        for process in networks.pair(gain):
-            x = process.sample(rng, 2 * pairs)
-            h.append(np.abs(x @ W.T))
-            cosine.append(h[-1] / np.linalg.norm(x, axis=1, keepdims=True))
+        x = [process.sample(rng, 2 * pairs) for process in networks.pair(gain)]
+        norms = [np.linalg.norm(one, axis=1, keepdims=True) for one in x]
+        spread[g, s] = norms[0].std() / norms[0].mean()
+        h = [np.abs(one @ W.T) for one in x]
+        cosine = [one / norm for one, norm in zip(h, norms)]
         wins, first = h[0] > h[1], slice(pairs)
         compared = (cosine[0] > cosine[1])[first].mean(axis=0)
         squares = [(one[first] ** 2).mean(axis=0) for one in cosine]
-        chosen = [wins[first].mean(axis=0).argmax(), compared.argmax(), squares[0].argmax(), squares[1].argmin()]
+        by_cosine = (compared, squares[0] / squares[1], squares[0], -squares[1])
+        chosen = [one.argmax() for one in (wins[first].mean(axis=0), *by_cosine)]
         values = wins[pairs:].mean(axis=0)
         rows[g, :, s], behind[g, :, s] = chosen, values[chosen[0]] - values[chosen]
     axes = ("gain", "choice", "seed")
     return xr.Dataset(
-        {"row": (axes, rows), "behind": (axes, behind)},
+        {"row": (axes, rows), "behind": (axes, behind), "norms": (("gain", "seed"), spread)},
         {"gain": list(TWO_GAINS), "choice": list(CHOICES), "seed": list(seeds)},
     )
 

@@ -63,7 +63,7 @@ def lo_28(runs, *, same, other):
     equal = claims.all_of(*(claims.within(gap, -same, same) for at in gaps.values() for gap in at))
     differ = claims.all_of(*(claims.any_of(*(outside(gap, other) for gap in at)) for at in gaps.values()))
     return Found(
-        graded(equal, differ),
+        "undecided" if True not in (equal, differ) and None in (equal, differ) else "answered",
         {f"{name} over it, g = {g:g}": gap for g, at in gaps.items() for name, gap in zip(names, at)}
         | {"least and largest lead": {f"g = {g:g}": _ends(at) for g, at in gaps.items()}, "bumps": len(names)},
     )
@@ -160,11 +160,12 @@ def missed(runs: xr.Dataset, name: str = "value") -> xr.DataArray:
     return (runs.best - runs[name]) / (runs.best - 0.5)
 
 
-@decides(runs="localization/bumps/learned_filters")
-def lo_34(runs, *, share):
-    """Understanding the model: (9) is the problem that the network solves."""
+@decides(runs="localization/bumps/learned_filters", signs="localization/objectives/learned_on_signs")
+def lo_34(runs, signs, *, share):
+    """Understanding the model: (9) is the problem that the network solves; at the largest gain by more networks."""
+    shares = [missed(runs).sel(gain=g) for g in runs.gain.values[:-1]] + [missed(signs).isel(gain=0)]
     found = {
-        name: {f"g = {g:g}": stats.student(missed(runs).sel(sign=sign, gain=g).values) for g in runs.gain.values}
+        name: {f"g = {g:g}": stats.student(one.sel(sign=sign).values) for g, one in zip(runs.gain.values, shares)}
         for sign, name in ((-1, "negative"), (1, "positive"))
     }
     return Found(
@@ -172,7 +173,8 @@ def lo_34(runs, *, share):
             name: claims.all_of(*(claims.below(one, share) for one in by_gain.values()))
             for name, by_gain in found.items()
         },
-        {"missed": found, "least before training": float(missed(runs, "start").min())},
+        {"missed": found, "networks at the largest gain": signs.sizes["seed"]}
+        | {"least before training": float(min(missed(one, "start").min() for one in (runs, signs)))},
     )
 
 
@@ -262,15 +264,17 @@ def lo_41(draws, *, one_in):
 
 
 @decides(draws=objectives.cosines)
-def lo_42(draws, *, gap):
+def lo_42(draws, *, gap, free):
     """After (12): as parallel as possible to the one class and as orthogonal as possible to the other, a trade-off."""
     behind = {
         choice: {f"g = {g:g}": stats.student(draws.behind.sel(choice=choice, gain=g).values) for g in draws.gain.values}
         for choice in objectives.CHOICES[1:]
     }
-    compared = behind["cosines compared"].values()
-    near = claims.all_of(*(claims.below(one, gap) for one in compared))
-    return Found(graded(near, claims.all_of(*(one.exceeds(gap) for one in compared))), behind)
+    norms = {f"g = {g:g}": stats.student(draws.norms.sel(gain=g).values) for g in draws.gain.values}
+    decide = [one for name, one in behind["cosines compared"].items() if norms[name].above(free)]
+    near = claims.all_of(*(claims.below(one, gap) for one in decide))
+    far = claims.all_of(*(one.exceeds(gap) for one in decide))
+    return Found(graded(near, far), behind | {"norms fluctuate": norms, "gains that decide": len(decide)})
 
 
 @decides(draws=objectives.fourier, extremes=objectives.extremes)

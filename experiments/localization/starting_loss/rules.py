@@ -32,7 +32,7 @@ def lo_51(draws, *, margin, least):
     zero = all_within(draws["mean"], -margin, margin)
     variance = {str(name): draws.variance.sel(normalisation=name).values for name in draws.normalisation.values}
     return Found(
-        {name: claims.all_of(zero, bool(ends[0] > least)) for name, ends in variance.items()},
+        {"zero mean": zero, "limit": bool(variance["unit"][0] > least)},
         {"mean of a pixel, farthest": farthest(draws["mean"]), "reach": reach(draws["mean"]), "variance": variance},
     )
 
@@ -84,23 +84,16 @@ def own(curves: xr.DataArray) -> dict[str, xr.DataArray]:
     }
 
 
-def judged(conditions: list[bool | None]) -> str:
-    """Reproduced if all hold, contradicted if none can, undecided if it is open whether all do; else partly."""
-    if claims.opposite(claims.any_of(*conditions)):
-        return "contradicted"
-    holds = claims.all_of(*conditions)
-    return "partly" if holds is False else claims.verdict(holds)
-
-
 @decides(curves=starting_draws.curves)
 def lo_53(curves):
     """The question of Section 3: does ReLU's loss at the start fall with the gain?"""
     curves = curves.sel(activation="relu")
+    programs = {name: changed(curve) for name, curve in own(curves).items()}
     found = {name: [falls(curve) for curve in them] for name, them in settings(curves).items()}
     ends = {name: [changed(curve).estimate for curve in them] for name, them in settings(curves).items()}
     return Found(
-        {name: judged(conditions) for name, conditions in found.items()},
-        {"change in %": {name: changed(curve) for name, curve in own(curves).items()}}
+        {name: claims.below(one, 0) for name, one in programs.items()},
+        {"change in %": programs}
         | {"falling": {name: [sum(map(bool, flags)), len(flags)] for name, flags in found.items()}}
         | {"least and most": {name: [min(them), max(them)] for name, them in ends.items()}},
     )
@@ -112,10 +105,11 @@ def lo_54(curves, *, most):
     curves = curves.sel(activation="erf")
     ranges = {name: [spread(curve) for curve in them] for name, them in settings(curves).items()}
     found = {name: [claims.below(one, most) for one in them] for name, them in ranges.items()}
-    ranges["the note's programs"] = [spread(curve) for curve in own(curves).values()]
+    programs = {name: spread(curve) for name, curve in own(curves).items()}
+    ranges["the note's programs"] = list(programs.values())
     largest = {name: max(them, key=lambda one: one.high) for name, them in ranges.items()}
     return Found(
-        {name: judged(conditions) for name, conditions in found.items()},
+        {name: claims.below(one, most) for name, one in programs.items()},
         {"largest range": largest, "at most": {name: one.estimate for name, one in largest.items()}}
         | {"fixed": {name: [sum(map(bool, flags)), len(flags)] for name, flags in found.items()}},
     )

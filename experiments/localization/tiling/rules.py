@@ -102,7 +102,7 @@ def of(measured: xr.Dataset, form: str, weights: str, gain: float, name: str = "
 @decides(runs=tuple(f"localization/widths_{width}" for width in WIDTHS))
 def lo_21(runs, *, correlation, error):
     """Section 2, Tiling, equation (4): many neurons are an average over the ring."""
-    narrow, wide = (ring_average.measured(last(one)) for one in (runs[0], runs[-1]))
+    narrow, usual, wide = (ring_average.measured(last(one)) for one in runs)
     weights = {"true shares": "shares", "as printed": "halves"}
 
     def close(weights: str, gain: float) -> bool | None:
@@ -118,6 +118,7 @@ def lo_21(runs, *, correlation, error):
         {f"{label}, g = {gain:g}": close(which, gain) for label, which in weights.items() for gain in GAINS},
         {"error": {label: errors("(4), template", which) for label, which in weights.items()}}
         | {"own averages": errors("(4), own", "shares"), "unstretched": errors("(4), mean", "shares")}
+        | {"K = 40": {f"g = {g:g}": student(of(usual, "(4), template", "shares", g)) for g in GAINS}}
         | {"least correlation": min(of(wide, "(4), template", "shares", g, "correlation").mean() for g in GAINS)},
     )
 

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from planted.records import by, cases, over_seeds, planted, table, verdicts
 
-from experiments.localization.bumps import rules
+from experiments.localization.bumps import mean_squares, rules
 from shallow.stats import Interval
 
 WAVES = np.cos(2 * np.pi * np.outer([1, 8], np.arange(40)) / 40)
@@ -33,10 +33,10 @@ test_norms_and_the_difference = verdicts(
 )
 test_the_leading_mode = verdicts(
     rules.lo_46,
-    lambda change: by(case=dict(zip("abc", change))).expand_dims("gain"),
-    reproduced=[[0, 0, 0]],
-    partly=[[0, 11, 12], [3, 0, 12]],
-    contradicted=[[3, 11, 12]],
+    lambda change: by(case=dict(zip(mean_squares.leaders().case.values, change))).expand_dims("gain"),
+    reproduced=[[0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 11, 12]],  # the last two are not the note's
+    partly=[[0, 11, 0, 0, 0, 0]],
+    contradicted=[[3, 11, 12, 4, 0, 0]],
 )
 
 

@@ -66,8 +66,8 @@ def measured_already(monkeypatch):
 
 LARGE = {"template_shares": 0.4, "template_halves": 0.5}
 test_a_ring_average = verdicts(
-    lambda *both: rules.lo_21(both),
-    lambda *both: tuple(measured(**errors) for errors in both),
+    lambda *runs: rules.lo_21(runs),
+    lambda narrow, wide: tuple(measured(**errors) for errors in (narrow, {}, wide)),
     rrrr=[(LARGE, {})],
     rrcc=[(LARGE, {"template_halves": 0.45})],
     cccc=[(LARGE, {"template_halves": 0.45, "template_shares": 0.36})],
