@@ -23,12 +23,12 @@ NAMES = {
 }
 
 
-def designs(looked: xr.Dataset) -> Figure:
-    """Shares of runs with a bump, of the record `looked_at_from`: by design and step, and by the first epoch."""
+def designs(looked: xr.Dataset, errors: xr.Dataset) -> Figure:
+    """Shares of runs with a bump by design and step, of `looked_at_from`; loss beside errors, of the record `errors`."""
     fig, (left, right) = plt.subplots(1, 2, figsize=(7, 3), layout="constrained", width_ratios=(1.15, 1))
     kinds = ["poor(5,1)", "poor(2,1)", "two_rightmost", "poor(5,2)", "poor(2,2)", "strat"]
     rows = np.arange(len(kinds))
-    looks = {1: ("s", BLUE, -0.12, "step 0.001"), 10: ("o", ORANGE, 0.12, "a tenth of it")}
+    looks = {1: ("s", "0.6", -0.12, "ten times as long"), 10: ("o", ORANGE, 0.12, "small steps")}
     for refinement, (marker, colour, shift, label) in looks.items():
         at = looked.sel(refinement=refinement, start=500)
         shares = [stats.wilson(at.diverging.sel(design=d).values > 0) for d in kinds]
@@ -37,13 +37,18 @@ def designs(looked: xr.Dataset) -> Figure:
     left.set_yticks(rows, [NAMES[d] for d in kinds])
     _ = left.set(xlabel="share of runs with a bump", xlim=(-0.02, 1), ylim=(len(kinds) - 0.5, -0.5))
     left.legend(fontsize="small", loc="lower right")
-    for design, colour, dash in (("poor(5,1)", ORANGE, "-"), ("two_rightmost", GREEN, "--"), ("strat", BLUE, "-.")):
-        at = looked.diverging.sel(design=design, refinement=1).transpose("start", "seed").values > 0
-        shares = [stats.wilson(flags) for flags in at]
-        middle, low, high = zip(*((s.estimate, s.low, s.high) for s in shares), strict=True)
-        figures.fan(right, looked.start, middle, low, high, colour=colour, linestyle=dash, label=NAMES[design])
-    _ = right.set(xlabel="first epoch that is looked at", ylabel="share of runs with a bump", ylim=(-0.02, 1.25))
-    right.set_yticks(np.arange(0, 1.1, 0.2))
+    found = errors.sel(design="poor(5,1)", refinement=10)
+    found = found.isel(seed=found.diverging.values > 0)
+    for number, (values, marker, colour, label) in enumerate((
+        (found.test_loss, "o", ORANGE, "test loss"),
+        (found.error, "s", BLUE, "wrong labels"),
+        (found.cluster_error.sel(place=5), "^", GREEN, "wrong labels, last cluster"),
+    )):
+        low, middle, high = values.quantile([0.25, 0.5, 0.75], dim="seed").transpose("quantile", "moment").values
+        at = np.arange(3) + 0.06 * (number - 1)
+        right.errorbar(at, middle, [middle - low, high - middle], fmt=f"{marker}-", color=colour, ms=4, label=label)
+    right.set_xticks(range(3), found.moment.values)
+    _ = right.set(xlabel="test loss", ylim=(0, 1.65), xlim=(-0.3, 2.3))
     right.legend(fontsize="small", loc="upper right")
     return fig
 
@@ -53,7 +58,7 @@ def random_sets(random: xr.Dataset) -> Figure:
     fig, axes = plt.subplots(1, 3, figsize=(7, 2.9), layout="constrained", width_ratios=(1, 1, 0.8))
     sizes = random.n.values
     law = [undersampling.smallest_count_law(int(n), 6)[:2].sum() for n in sizes]
-    for ax, refinement, title in zip(axes, (1, 10), ("step 0.001", "a tenth of it"), strict=False):
+    for ax, refinement, title in zip(axes, (10, 1), ("small steps", "ten times as long"), strict=False):
         runs = rules.from_start(random, slice(None), refinement)
         own = runs["count"].sel(place=runs.cluster.astype(int))
         bump, low = runs.diverging > 0, np.zeros(len(sizes))
@@ -76,10 +81,10 @@ def random_sets(random: xr.Dataset) -> Figure:
     lines, labels = axes[1].get_legend_handles_labels()
     lines, labels = lines[1:] + lines[:1], [f"bumps in clusters with {name}" for name in labels[1:]] + labels[:1]
     fig.legend(lines, labels, loc="outside upper center", ncols=3, fontsize="x-small")
-    for refinement, marker, colour, shift in ((1, "s", BLUE, -0.08), (10, "o", ORANGE, 0.08)):
+    for refinement, marker, colour, shift in ((1, "s", "0.6", -0.08), (10, "o", ORANGE, 0.08)):
         shares = rules.by_smallest(rules.from_start(random, 20, refinement))
         at = np.arange(len(shares)) + shift
-        label = "step 0.001" if refinement == 1 else "a tenth"
+        label = "long steps" if refinement == 1 else "small steps"
         figures.errorbars(axes[2], at, list(shares.values()), fmt=marker, color=colour, ms=4, label=label)
     axes[2].set_xticks(range(3), ["none", "one", "two\nor more"])
     _ = axes[2].set(xlabel="smallest count", ylim=(0, None), xlim=(-0.5, 2.5))

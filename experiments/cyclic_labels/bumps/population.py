@@ -40,6 +40,25 @@ def seen(seed: int, refinement: int, *, design: str = "iid", n: int = 50) -> xr.
 
 
 @releases_gil
+def in_error(seed: int, refinement: int, *, design: str) -> xr.Dataset:
+    """The bump of one run; its test loss, and the misclassified share of the interval and of each cluster, at `moment`.
+
+    The moments are low and peak of the largest rise, which may be zero, and the end; all is smoothed like the losses.
+    """
+    curves = bumps.cut(seed, refinement, design=design)
+    bump = bumps.slow(curves).isel(seed=0, drop=True)
+    at = np.searchsorted(curves.epoch, [bump.low, bump.peak, curves.epoch[-1]])
+    by_place = curves.cluster_error.transpose("seed", "epoch", "cluster").values
+    data = {
+        "test_loss": ("moment", bumps.smooth(curves.test_loss.transpose("seed", "epoch").values)[0, at]),
+        "error": ("moment", bumps.smooth(curves.error.transpose("seed", "epoch").values)[0, at]),
+        "cluster_error": (("moment", "place"), bumps.smooth(by_place)[0, at]),
+    }
+    found = xr.Dataset(data, {"moment": ["low", "peak", "end"]}).astype(np.float32)
+    return found.merge(bump[["rise", "diverging", "recovers"]])
+
+
+@releases_gil
 def layerwise(seed: int, ratio: float, *, design: str, refinement: int = 10, n: int = 50) -> xr.Dataset:
     r"""One run of poor(5, 1) or even data whose output weights take `ratio` times the step of the hidden layer.
 
@@ -77,6 +96,15 @@ RECORDS: dict[str, Recipe] = {
             "seed": list(range(1000, 1200)),
         },
         about="Bumps of six designs, looked at from seven epochs on",
+    ),
+    "errors": Recipe(
+        in_error,
+        {
+            "design": ["poor(5,1)", "poor(2,1)", "two_rightmost", "strat"],
+            "refinement": [1, 10],
+            "seed": list(range(1000, 1200)),
+        },
+        about="Misclassified share of the interval where the test loss is low, at its peak and at the end",
     ),
     "layers": Recipe(
         layerwise,

@@ -154,19 +154,29 @@ class Standing:
     __repr__ = short
 
 
-def standing(places: Places, path: Flow, piece: int) -> Standing:
-    r"""How the last place moves between the corners `piece` and `piece` + 1, while its points act.
+def levers(places: Places, path: Flow, piece: int, z: np.ndarray | None = None) -> np.ndarray:
+    r"""What the points of each place add to the speed of f at z between the corners `piece` and `piece` + 1.
 
     With the places S at the margin, the others in U below it and $\tilde K = K - K_{\cdot S} K_{SS}^{-1} K_{S\cdot}$,
-    its margin has the speed $\sum_{j \in U} n_j y_\star y_j \tilde K_{\star j}$, which is linear in its own number.
+    these are $n_j y_j \tilde K(x_j, z)$ for j in U and 0 for all others; shape (k, len(z)), at the places by default.
+    All are 0 at S, and f moves at their sum.
     """
     act = path.acting[piece]
     margin, below = (act > CLOSE) & (act < 1 - CLOSE), act >= 1 - CLOSE
-    kernel = places.kernel()
-    inner = kernel[np.ix_(margin, margin)]
-    kernel = kernel - kernel[:, margin] @ np.linalg.lstsq(inner, kernel[margin], rcond=1e-12)[0]
-    push = places.labels[-1] * places.labels * places.counts * kernel[-1] * below
-    return Standing(float(push.sum()), float(-push[:-1].sum() / kernel[-1, -1]))
+    inner, kernel = places.kernel()[:, margin], places.kernel(z)
+    held = kernel - inner @ np.linalg.lstsq(inner[margin], kernel[margin], rcond=1e-12)[0]
+    return (places.counts * places.labels * below)[:, None] * held
+
+
+def standing(places: Places, path: Flow, piece: int) -> Standing:
+    """How the last place moves between the corners `piece` and `piece` + 1, while its points act, by :func:`levers`."""
+    push = places.labels[-1] * levers(places, path, piece)[:, -1]
+    return Standing(float(push.sum()), float(-push[:-1].sum() / push[-1] * places.counts[-1]))
+
+
+def longest(path: Flow) -> int:
+    """The longest piece before the last place is at its worst."""
+    return int(np.diff(path.times[: path.margins[:, -1].argmin() + 1]).argmax())
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,44 @@
+"""Figures of the theory: what holds a lone point down."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from experiments.cyclic_labels import loss_curves
+from experiments.cyclic_labels.theory import poor_cluster
+from shallow.book import figures
+from shallow.book.figures import BLUE, ORANGE
+
+
+def exact_outputs(ax: Axes, places: poor_cluster.Places) -> None:
+    """The exact output at the start and the end of the longest piece before the last place is at its worst, and last."""
+    path = places.solve()
+    piece = poor_cluster.longest(path)
+    outputs = path.coefficients * places.labels @ places.kernel(loss_curves.GRID)
+    figures.clusters(ax, places.periods)
+    for corner, style in ((piece, ":"), (piece + 1, "--"), (len(path.times) - 1, "-")):
+        epochs = path.times[corner] / 1e-3
+        label = f"epoch {epochs:.0f}" if epochs < 10 else f"epoch {round(epochs, -2):.0f}"
+        ax.plot(loss_curves.GRID, outputs[corner], ls=style, color="k", lw=1.3, label=label)
+    for sign, marker in ((1, "^"), (-1, "v")):
+        at = places.labels == sign
+        ax.plot(places.x[at], places.labels[at], marker, color=figures.COLOURS["label_plus" if sign > 0 else "label_minus"])
+    ax.set(xlabel="$x$", ylabel="output $f(x)$")
+    ax.legend(fontsize="small")
+
+
+def seesaw(ax: Axes, places: poor_cluster.Places) -> None:
+    """What the pulls of the lone point and of all other unfitted points do to the output on that piece, in 1000 epochs of 0.001."""
+    path = places.solve()
+    piece = poor_cluster.longest(path)
+    pulls = poor_cluster.levers(places, path, piece, loss_curves.GRID)
+    act = path.acting[piece]
+    held = (act > poor_cluster.CLOSE) & (act < 1 - poor_cluster.CLOSE)
+    figures.clusters(ax, places.periods)
+    ax.axhline(0, color="0.5", lw=0.8)
+    ax.plot(loss_curves.GRID, pulls[:-1].sum(axis=0), color=BLUE, ls="--", label="all others")
+    ax.plot(loss_curves.GRID, pulls[-1], color=ORANGE, label="the lone point")
+    ax.plot(places.x[held], np.zeros(held.sum()), "k^", ms=8, label="held at the margin")
+    ax.set(xlabel="$x$", ylabel="change of $f$ in 1000 epochs")
+    ax.legend(fontsize="small")
