@@ -7,6 +7,20 @@ from experiments.localization.beginning import descent_and_flow, signs
 from experiments.localization.bumps import contest, filters, twins
 from experiments.localization.fields import shapes, shaping
 from experiments.localization.objectives import learned
-from experiments.localization.populations import arrangements, program
+from experiments.localization.populations import arrangements, outputs, program, rings
 
-MODULES = (networks, arrangements, program, descent_and_flow, filters, shaping, shapes, signs, twins, contest, learned)
+MODULES = (
+    networks,
+    arrangements,
+    outputs,
+    rings,
+    program,
+    descent_and_flow,
+    filters,
+    shaping,
+    shapes,
+    signs,
+    twins,
+    contest,
+    learned,
+)

@@ -53,6 +53,13 @@ def balance(b: np.ndarray, dead_zone: float = DEAD_ZONE) -> Balance:
     return Balance(*((signs == sign).sum(axis=-1) for sign in (-1, 0, 1)))
 
 
+def apart(b: np.ndarray, frequency: np.ndarray, n: int = 40) -> tuple[float, float]:
+    """Shares of the neurons of a network with a bias beyond half the median, and on the side of n/4 of their sign."""
+    of, middle = population(b), n / 4
+    right = np.where(of < 0, frequency < middle, frequency > middle) & (of != 0)
+    return float(np.mean(np.abs(b) > np.median(np.abs(b)) / 2)), float(np.mean(right))
+
+
 def order(W: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The neurons of a network (K, n), (K,) by population, negative first, and then by centre; shape (K,).
 

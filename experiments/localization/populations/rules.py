@@ -125,17 +125,10 @@ def lo_09(runs, relu, *, local, enough):
     )
 
 
-def apart(b: np.ndarray, frequency: np.ndarray) -> tuple[float, float]:
-    """Shares of the neurons of a network with a bias beyond half the median, and on the side of n/4 of their sign."""
-    of = populations.population(b)
-    right = np.where(of < 0, frequency < networks.N / 4, frequency > networks.N / 4) & (of != 0)
-    return float(np.mean(np.abs(b) > np.median(np.abs(b)) / 2)), float(np.mean(right))
-
-
 def dealt_anew(b: np.ndarray, frequency: np.ndarray, repeats: int = 200) -> float:
     """Mean share on the right side when biases and fields of one network are paired at random."""
     rng = stats.stream("localization", "dealt anew")
-    return float(np.mean([apart(rng.permutation(b), frequency)[1] for _ in range(repeats)]))
+    return float(np.mean([populations.apart(rng.permutation(b), frequency)[1] for _ in range(repeats)]))
 
 
 @decides(runs=STANDARD)
@@ -145,7 +138,9 @@ def lo_10(runs, *, most):
     for gain in GAINS:
         one = last(runs).sel(gain=gain)
         pairs = list(zip(by_seed(one, "b"), fields.mean_frequency(by_seed(one, "W")), strict=True))
-        beyond[f"g = {gain:g}"], right[f"g = {gain:g}"] = map(student, np.transpose([apart(*pair) for pair in pairs]))
+        beyond[f"g = {gain:g}"], right[f"g = {gain:g}"] = map(
+            student, np.transpose([populations.apart(*pair) for pair in pairs])
+        )
         null += [dealt_anew(*pair) for pair in pairs]
     return Found(
         claims.all_of(*(share.exceeds(most) for share in (*beyond.values(), *right.values()))),
