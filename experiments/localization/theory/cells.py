@@ -9,16 +9,34 @@ from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
-from scipy import fft, linalg
+from scipy import fft, integrate, linalg, special
 
 from experiments.localization import dominance, gaussian_flow, networks, reductions
 from experiments.localization.tiling import cells as ring_average
-from shallow import checks, committee
+from shallow import checks, committee, receptive_fields
 from shallow.data import nlgp
 from shallow.data.nlgp import Process
 from shallow.stats import stream
 
 _sigma = committee.ACTIVATIONS["erf"]
+
+# Heavy tails.
+
+
+def variance_beyond(gain: float, z: float) -> float:
+    r"""Share of the variance of a pixel of the heavy-tailed twin that lies in values with $|Z| > z$.
+
+    Of $\mathbb E\,\mathrm{erfi}(\gamma Z)^2$, $\gamma = g/\sqrt{1 + 4g^2}$; $\mathrm{erfi}(x)$ is $2/\sqrt\pi\,e^{x^2}$
+    times Dawson's function.
+    """
+    checks.not_negative(gain=gain, z=z)
+    gamma = gain / (1 + 4 * gain**2) ** 0.5
+
+    def density(x: float) -> float:
+        return special.dawsn(gamma * x) ** 2 * np.exp((2 * gamma**2 - 0.5) * x**2)
+
+    return float(integrate.quad(density, z, np.inf)[0] / integrate.quad(density, 0, np.inf)[0])
+
 
 # From neurons to a ring average.
 
@@ -215,6 +233,26 @@ def resting(W: np.ndarray, b: np.ndarray, gain: float) -> Resting:
     flat = gap_formula(fields.reshape(-1, networks.N), biases.ravel(), first, second).reshape(b.shape)
     size = reversal(v1, v0)
     return Resting(sign * size, np.sign(biases) == sign, np.abs(biases) < size, flat * sign < 0)
+
+
+class ByShare(NamedTuple):
+    """Of every network: negative neurons, medians of |b| over the rest point by the sign of b, and localisation."""
+
+    negative: np.ndarray  # numbers
+    below: np.ndarray  # |b| / b_* of the negative neurons
+    above: np.ndarray  # of the positive ones
+    localised: np.ndarray  # inverse participation ratio of the negative fields
+
+
+def by_share(runs: xr.Dataset, gain: float) -> ByShare:
+    """Networks of a record at one step, with dims seed, neuron and pixel."""
+    one = runs.sel(gain=gain).transpose("seed", "neuron", "pixel")
+    b, negative = one.b.values, one.b.values < 0
+    over = np.abs(b / resting(one.W.values, b, gain).predicted)
+    ratio = receptive_fields.inverse_participation_ratio(one.W.values)
+    chosen = ((over, negative), (over, ~negative), (ratio, negative))
+    medians = [np.nanmedian(np.where(of, values, np.nan), axis=-1) for values, of in chosen]
+    return ByShare(negative.sum(axis=-1), *medians)
 
 
 # The expectation (33).
