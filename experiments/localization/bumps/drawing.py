@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
+from experiments.localization import networks
+from experiments.localization.bumps import forecasts, laws
 from experiments.localization.populations import cells as populations
+from shallow.book import figures
+from shallow.stats import Interval
 
 
 def torus_fields(figure: Figure, runs: xr.Dataset, gains: Sequence[float] = (0.01, 3.0), count: int = 4) -> None:
@@ -26,3 +32,66 @@ def torus_fields(figure: Figure, runs: xr.Dataset, gains: Sequence[float] = (0.0
             axes[row, half * (count + 1)].set_title(f"$g = {gain:g}$, {name}", fontsize="small", loc="left")
     for ax in axes.flat:
         ax.set_axis_off()
+
+
+def matrix(ax: Axes, learned: Mapping[forecasts.Cell, Interval], gain: float) -> None:
+    """Inverse participation ratios of nine pairs of tails at one gain, slow classes in rows; framed where local."""
+    for row, slow in enumerate(laws.TAILS):
+        for column, fast in enumerate(laws.TAILS):
+            one = learned[f"{slow}/{fast}", gain]
+            dark = one.estimate > 0.25
+            ax.text(column, row, f"{one.estimate:.3f}", ha="center", va="center", color="w" if dark else "k")
+            if forecasts.side(one) == "local":
+                edge = {"fill": False, "lw": 1.8, "ec": figures.COLOURS["test"]}
+                ax.add_patch(Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, **edge))
+    values = [[learned[f"{slow}/{fast}", gain].estimate for fast in laws.TAILS] for slow in laws.TAILS]
+    ax.imshow(np.sqrt(values), cmap="Greys", vmin=0, vmax=0.8)
+    ax.set_xticks(range(3), laws.TAILS)
+    ax.set_yticks(range(3), laws.TAILS)
+    ax.set(xlabel="fast class", title=f"$g = {gain:g}$")
+    ax.grid(False)
+
+
+def middle_fields(axes: np.ndarray, runs: xr.Dataset, gain: float, sign: int = -1) -> None:
+    """The field of middling localisation of one network for each of nine pairs of tails, over its largest weight."""
+    for row, slow in zip(axes, laws.TAILS, strict=True):
+        for ax, fast in zip(row, laws.TAILS, strict=True):
+            w = runs.field.sel(pair=f"{slow}/{fast}", gain=gain, sign=sign).isel(seed=0).values
+            place = int(np.abs(w).argmax())
+            ax.plot(np.roll(w / w[place], networks.N // 2 - place), color=figures.COLOURS["label_minus"], lw=1.3)
+            ax.axhline(0, color="k", lw=0.5)
+            ax.set_title(f"slow {slow}, fast {fast}", fontsize="x-small")
+            ax.set(ylim=(-1.1, 1.15), xticks=[0, 20, 40])
+    for ax in axes[-1]:
+        ax.set_xlabel("pixel")
+
+
+def against(ax: Axes, forecast: Mapping[forecasts.Cell, float], learned: Mapping[forecasts.Cell, Interval]) -> None:
+    """Learned inverse participation ratios against a forecast, a point for each pair of laws and gain."""
+    kinds = (("tails", laws.TAILS, "o", "train"), ("linear", laws.OTHERS[:2], "s", "test"))
+    kinds += (("elliptical", laws.OTHERS[2:], "^", "live"),)
+    for label, members, marker, colour in kinds:
+        cells = [cell for cell in learned if set(cell[0].split("/")) - {"Gaussian"} <= set(members)]
+        if label != "tails":
+            cells = [cell for cell in cells if cell[0] != "Gaussian/Gaussian"]
+        x, shown = [forecast[cell] for cell in cells], [learned[cell] for cell in cells]
+        look = {"ms": 4, "lw": 1, "capsize": 0, "mfc": "none", "color": figures.COLOURS[colour]}
+        figures.errorbars(ax, x, shown, label=label, fmt=marker, **look)
+    ax.axhline(forecasts.LOCAL, color="0.6", ls=":", lw=1)
+    ax.set(yscale="log", ylim=(0.02, 1.1), yticks=[0.03, 0.1, 0.3, 1], yticklabels=["0.03", "0.1", "0.3", "1"])
+    ax.minorticks_off()
+
+
+def by_gain(ax: Axes, curves: Mapping[str, Mapping[forecasts.Cell, Interval]]) -> None:
+    """What is learned (dots with intervals) and what objectives prefer, against the gain, by names of curves."""
+    looks = {
+        "learned": ("o", "live"),
+        "(9)": (":", "label_plus"),
+        "linear term": ("--", "train"),
+        "whole loss": ("-", "test"),
+    }
+    for label, found in curves.items():
+        (style, colour), shown = looks[label], list(found.values())
+        look = {"fmt": style, "ms": 4.5, "lw": 1.5, "elinewidth": 1, "capsize": 0, "color": figures.COLOURS[colour]}
+        figures.errorbars(ax, [gain for _, gain in found], shown, label=label, **look)
+    ax.set(xscale="log", xlabel="gain $g$", ylim=(0, None))

@@ -1,0 +1,157 @@
+r"""What networks learn on pairs of laws against what objectives say of bumps: statements of the page, no claims.
+
+Records of :mod:`.contest` at one step, with or without an axis pair; a *cell* is a pair of laws at a gain, and its
+interval is over networks.  A cell is *local* if its inverse participation ratio is above `LOCAL`, two deviations above
+the mean of white noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from experiments.localization import networks
+from experiments.localization.bumps import contest, laws
+from experiments.localization.bumps.twins import closed
+from experiments.localization.dominance import at_a_point
+from experiments.localization.objectives.rules import pooled
+from experiments.localization.reductions import kurtosis_term
+from shallow import receptive_fields, stats
+from shallow.stats import Interval
+
+Cell = tuple[str, float]
+_NOISE = receptive_fields.noise_level(networks.N)
+LOCAL = _NOISE.mean + 2 * _NOISE.deviation
+#: The bump of 1.6 pixels in the family: the width of the learned ones at g = 3.
+BUMP = contest.FAMILY.index("bump 1.6")
+
+
+def intervals(values: xr.DataArray) -> dict[Cell, Interval]:
+    """Student's interval over the networks that have the population, by cell; values (pair, gain, seed)."""
+    found = {}
+    for pair in values.pair.values:
+        for gain in values.gain.values:
+            each = values.sel(pair=pair, gain=gain).values
+            found[str(pair), float(gain)] = stats.student(each[np.isfinite(each)])
+    return found
+
+
+def side(found: Interval) -> str:
+    """Local, not local or undecided."""
+    return "local" if found.above(LOCAL) else "not local" if found.below(LOCAL) else "undecided"
+
+
+def concentration() -> np.ndarray:
+    """Inverse participation ratios of the filters of the family, shape (18,)."""
+    return receptive_fields.inverse_participation_ratio(contest.family())
+
+
+def preferred(runs: xr.Dataset, objective: str, of: np.ndarray | None = None) -> xr.DataArray:
+    """Inverse participation ratio, or another number of shape (18,), of the filter that an objective prefers.
+
+    "tiled" is a loss; "linear" and "select", of (9), are largest.
+    """
+    values = runs[objective].transpose(..., "filter")
+    best = values.argmin("filter") if objective == "tiled" else values.argmax("filter")
+    return best.copy(data=(concentration() if of is None else of)[best.values])
+
+
+def by_objective(runs: xr.Dataset) -> dict[Cell, Interval]:
+    """Ratios of the filter best in (9) among the constant and bumps, by gain over draws; of `filters_at_a_point`."""
+    one, ratios = runs.sel(draw="select"), np.delete(concentration(), slice(1, 1 + len(contest.COSINES)))
+    values = [one.waves.sel(mode=0), *(one.gabors.sel(carrier=0, width=width) for width in one.width.values)]
+    best = xr.concat(values, "filter", coords="minimal", compat="override").argmax("filter")
+    chosen = best.copy(data=ratios[best.values]).expand_dims(pair=["light/light"])
+    return intervals(chosen.transpose("pair", "gain", "seed"))
+
+
+def phases(runs: xr.Dataset) -> xr.DataArray:
+    """Loss that tiles lose when their waves are moved against each other, for the filter best with both in mind."""
+    tiled, scrambled = (runs[name].transpose(..., "filter") for name in ("tiled", "scrambled"))
+    best = (tiled + scrambled).argmin("filter")
+    return (scrambled - tiled).isel(filter=best).drop_vars("filter")
+
+
+def leads(objective: xr.Dataset, place: int = BUMP) -> dict[Cell, Interval]:
+    """Lead in (9) of a bump over the constant, over all pairs of samples, by cell."""
+    one = objective.isel(filter=place)
+    cells = [(pair, gain) for pair in one.pair.values for gain in one.gain.values]
+    chosen = {cell: one.sel(pair=cell[0], gain=cell[1]) for cell in cells}
+    return {(str(p), float(g)): pooled(cell.lead, cell.lead_error) for (p, g), cell in chosen.items()}
+
+
+def beyond_variance(objective: xr.Dataset, place: int = BUMP) -> xr.DataArray:
+    r"""$E(w) - E(1)$ of a bump, what it has in (9) beyond the law of the variances and the constant has not, (D)."""
+    excess = objective.value - at_a_point(objective.ratio)
+    return (excess.isel(filter=place) - excess.isel(filter=0)).mean("seed")
+
+
+def by_moments(objective: xr.Dataset, cell: Cell) -> dict[str, float]:
+    """Inverse participation ratio of the filter best by variances, by kurtoses to first order, and by the closure."""
+    one = objective.sel(pair=cell[0], gain=cell[1]).mean("seed").transpose("class", "filter")
+    ratio, kurtosis = one.ratio.values.astype(float), one.kurtosis.values.astype(float)
+    variances = at_a_point(ratio)
+    first = variances + kurtosis_term(ratio, *kurtosis)
+    names, tried = ("variances", "first order", "closure"), (variances, first, closed(ratio, kurtosis))
+    return {name: float(concentration()[np.argmax(values)]) for name, values in zip(names, tried, strict=True)}
+
+
+def has_kurtosis(cell: Cell) -> bool:
+    """Whether both laws are tails of a pixel with a fourth moment, the domain of the closure."""
+    tails = cell[0].split("/")
+    return set(tails) <= set(laws.TAILS) and ("heavy" not in tails or cell[1] <= 0.5)
+
+
+def agreement(forecast: dict[Cell, float], learned: dict[Cell, Interval]) -> tuple[int, int, float]:
+    """Cells on the forecast's side of `LOCAL`, decided cells, and the rank correlation over all cells of both."""
+    cells = [cell for cell in learned if cell in forecast]
+    decided = [cell for cell in cells if side(learned[cell]) != "undecided"]
+    right = sum((forecast[cell] > LOCAL) == (side(learned[cell]) == "local") for cell in decided)
+    pairs = np.array([[forecast[cell], learned[cell].estimate] for cell in cells]).T
+    return right, len(decided), float(stats.rank_correlation(*pairs))
+
+
+# Rows of tables.
+
+
+def moment_rows(objective: xr.Dataset, runs: xr.Dataset) -> list[list[str]]:
+    """By cell that has kurtoses: what variances, kurtoses, (9) and both terms prefer, and what is learned."""
+    learned, rows = intervals(runs.ipr.sel(sign=-1)), []
+    fine = [intervals(preferred(*given)) for given in ((objective, "select"), (runs, "linear"), (runs, "tiled"))]
+    for cell in filter(has_kurtosis, learned):
+        numbers = [*by_moments(objective, cell).values(), *(one[cell].estimate for one in fine)]
+        rows.append([f"{cell[1]:g}", cell[0], *(f"{one:.2f}" for one in numbers), f"{learned[cell]:.3f}"])
+    return rows
+
+
+def other_rows(objective: xr.Dataset, runs: xr.Dataset, gain: float) -> list[list[str]]:
+    """Of linear and elliptical data: kurtoses of the bump and of the constant, E(w) - E(1), learned ratios."""
+    ahead, rows = beyond_variance(objective), []
+    for (pair, g), negative in intervals(runs.ipr.sel(sign=-1)).items():
+        if g == gain:
+            one = objective.sel(pair=pair, gain=gain).mean("seed").isel(filter=[BUMP, 0])
+            words = [f"{one.kurtosis.sel({'class': c})[i]:.1f}" for i in (0, 1) for c in (1, 0)]
+            positive = intervals(runs.ipr.sel(sign=1, pair=[pair], gain=[gain]))[pair, g]
+            rows.append([pair, *words, f"{ahead.sel(pair=pair, gain=gain):+.3f}", f"{negative:.3f}", f"{positive:.3f}"])
+    return rows
+
+
+def width_rows(runs: xr.Dataset, frequencies: Sequence[float]) -> list[list[str]]:
+    """By gain: learned ratio and frequency of negative fields, those that both terms prefer, and the gain by phases."""
+    one, rows = runs.expand_dims(pair=["light/light"]), []
+    columns = [
+        one.ipr.sel(sign=-1),
+        preferred(one, "linear"),
+        preferred(one, "tiled"),
+        one.frequency.sel(sign=-1),
+        preferred(one, "linear", np.asarray(frequencies)),
+        preferred(one, "tiled", np.asarray(frequencies)),
+    ]
+    found = [intervals(column) for column in columns]
+    gained = intervals(1000 * phases(one))
+    for cell in found[0]:
+        words = [f"{each[cell]:.2f}" for each in found[:3]] + [f"{each[cell]:.1f}" for each in found[3:]]
+        rows.append([f"{cell[1]:g}", *words, f"{gained[cell]:.1f}"])
+    return rows
