@@ -15,8 +15,8 @@ from experiments.localization.beginning import rules as beginning_rules
 from experiments.localization.bumps import filters
 from experiments.localization.data import cells as processes
 from experiments.localization.fields import gabor
+from experiments.localization.populations import alone
 from experiments.localization.populations import cells as populations
-from experiments.localization.populations import rules as population_rules
 from experiments.localization.theory import cells as proofs
 from shallow import committee, receptive_fields, stats
 from shallow.book import figures
@@ -149,18 +149,21 @@ def two_populations(axes: np.ndarray, runs: xr.Dataset, shown: int = 3) -> None:
     axes[1, 0].set_ylabel("bias")
 
 
-def populations_alone(axes: np.ndarray, runs: xr.Dataset) -> None:
-    """Loss over the full one's, accuracy (open: threshold 0) and area of populations alone; runs of arrangements."""
-    rows = list(population_rules.ROWS)
+def populations_alone(axes: np.ndarray, runs: xr.Dataset, outputs: xr.Dataset | None = None) -> None:
+    """Loss over the full one's, accuracy (open: threshold 0) and area of populations alone.
+
+    Runs of arrangements, and of outputs with trained constants in the place of those that are held.
+    """
+    rows = list(alone.row_values(runs, "loss", 3.0, outputs))
     for gain, shift, colour in ((0.01, -0.17, "train"), (3.0, 0.17, "test")):
         style = {"color": figures.COLOURS[colour], "ls": "none", "ms": 4}
         for ax, measure in zip(axes, ("loss", "accuracy_refitted", "area"), strict=True):
-            values = population_rules.row_values(runs, measure, gain)
+            values = alone.row_values(runs, measure, gain, outputs)
             full = values["full"] if measure == "loss" else 1
             for row, name in enumerate(rows):
                 each = values[name] / full
                 ax.plot(each, np.full(len(each), row + shift), "o", **style, label=None if row else f"$g = {gain:g}$")
-        at_zero = population_rules.row_values(runs, "accuracy", gain)
+        at_zero = alone.row_values(runs, "accuracy", gain, outputs)
         for row, name in enumerate(rows):
             if "cut out" not in name:
                 axes[1].plot(at_zero[name], np.full(len(at_zero[name]), row + shift), "o", **style, mfc="none")

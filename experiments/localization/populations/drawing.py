@@ -39,7 +39,7 @@ def out_of_balance(axes: np.ndarray, runs: xr.Dataset) -> None:
         ax.set(xlabel="positive of 40", xticks=[0, 10, 20, 30, 40])
 
 
-def starts_and_ends(axes: np.ndarray, runs: xr.Dataset) -> None:
+def starts_and_ends(axes: np.ndarray, runs: xr.Dataset, outputs: xr.Dataset | None = None) -> None:
     """Share of positive biases at the end against that at the start, and loss above the best start; one gain."""
     left, right = axes
     for starts, marker, label in ((rules.EXTREME, "o", "extreme"), (rules.MODERATE, "s", "moderate")):
@@ -49,6 +49,11 @@ def starts_and_ends(axes: np.ndarray, runs: xr.Dataset) -> None:
             face = "none" if strong else figures.COLOURS["train"]
             name = (label + (" (biases ±2)" if strong else "")) if i in (0, 2) else None
             left.plot(np.full(len(end), begun), end, marker, ms=4, mfc=face, color=figures.COLOURS["train"], label=name)
+    if outputs is not None:
+        for begun, name in zip(rules.CONSTANT.values(), rules.CONSTANT):
+            end = outputs["count"].sel(output=name, side="plus") / runs.sizes["neuron"]
+            look = {"ms": 5, "mfc": "none", "color": figures.COLOURS["test"]}
+            left.plot(np.full(len(end), begun + 0.03), end, "^", label=None if begun else "trained constant", **look)
     left.plot([0, 1], [0, 1], color="k", lw=0.6)
     left.axhline(rules.shares(runs.sel(network="free")).mean(), color="0.5", ls=":")
     left.set(xlabel="share positive at the start", ylabel="share positive at the end", ylim=(0, 1))
@@ -60,3 +65,30 @@ def starts_and_ends(axes: np.ndarray, runs: xr.Dataset) -> None:
     right.axhline(5, color=figures.COLOURS["threshold"], ls=":")
     right.set_xticks(range(len(names)), ["0" if name == "free" else name[9:] for name in names])
     right.set(xlabel="all biases at the start", ylabel="loss above the best start, %")
+
+
+def constants(axes: np.ndarray, outputs: xr.Dataset) -> None:
+    r"""Biases of negative neurons and their localisation against their number, and biases against the formula."""
+    left, middle, right = axes
+    for output, face in (("none", "full"), ("constant", "none")):
+        for gain, colour in ((0.01, "train"), (3.0, "test")):
+            one = outputs.sel(output=output, gain=gain, side="minus")
+            word = "no constant" if output == "none" else "trained constant"
+            look = {"ls": "none", "fillstyle": face, "ms": 5, "color": figures.COLOURS[colour]}
+            left.plot(one["count"], one.crossing, "o", label=f"$g = {gain:g}$, {word}", **look)
+            if gain == 3:
+                right.plot(one["count"], one.ipr, "o", **look)
+    for output, marker in (("none", "o"), ("constant", "s"), ("held +1/4", "^"), ("held -1/4", "v")):
+        for gain, colour in ((0.01, "train"), (3.0, "test")):
+            one = outputs.sel(output=output, gain=gain)
+            one = one.where(one["count"] >= 3)
+            look = {"ls": "none", "ms": 4, "fillstyle": "none", "color": figures.COLOURS[colour]}
+            name = {"none": "none", "constant": "trained", "held +1/4": "+1/4", "held -1/4": "−1/4"}[output]
+            label = name if gain == 3 else None
+            middle.plot(one.gaussian.values.ravel(), one.crossing.values.ravel(), marker, label=label, **look)
+    middle.plot([0.5, 1.8], [0.5, 1.8], "k-", lw=0.6)
+    left.axhline(1, color="0.5", ls=":")
+    left.set(xlabel="negative neurons of 40", ylabel="$|b|/b_*$, negative neurons")
+    middle.set(xlabel="formula", ylabel="$|b|/b_*$")
+    middle.legend(title="constant", fontsize="small", title_fontsize="small")
+    right.set(xlabel="negative neurons of 40", ylabel="inverse participation ratio")

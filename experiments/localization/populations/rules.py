@@ -1,4 +1,4 @@
-r"""Rules on the two populations and whether they have to balance: LO-08 to LO-11, LO-14 to LO-18.
+r"""Rules on the two populations and whether they have to balance: LO-08 to LO-11, LO-14 and LO-15.
 
 A neuron is *negative* or *positive* by the sign of its bias at the end, beyond 0.001.  Every number is one for each
 trained network, and intervals are Student's over networks: neurons of one network are not independent.  Runs that are
@@ -6,8 +6,6 @@ compared with the standard network have its initial weights and batches, so that
 """
 
 from __future__ import annotations
-
-import itertools
 
 import numpy as np
 import xarray as xr
@@ -23,15 +21,9 @@ from shallow.committee import Committee
 from shallow.stats import Interval
 
 STANDARD, ARRANGED = "localization/balance", "localization/populations/arrangements"
+OUTPUTS, RINGS = "localization/populations/outputs", "localization/populations/rings"
 GAINS = (0.01, 3.0)
 SIGNS = {-1: "negative", 1: "positive"}
-#: Arrangements of LO-16 by what they are called here: one population, with or without the constant it lacks.
-ALONE = {
-    "positive, constant": "plus only, offset",
-    "negative, constant": "minus only, offset",
-    "positive, none": "plus only",
-    "negative, none": "minus only",
-}
 #: Arrangements that begin out of balance, by the share of positive biases with which they begin.
 EXTREME = {
     "begun at +0.5": 1.0,
@@ -42,6 +34,10 @@ EXTREME = {
     "begun 36": 0.9,
 }
 MODERATE = {"begun 10": 0.25, "begun 30": 0.75}
+#: Outputs with a trained constant that begin out of balance, by the same.
+CONSTANT = {"begun 0": 0.0, "begun 10": 0.25, "begun 30": 0.75, "begun 40": 1.0}
+#: The rings of 400 pixels: with the two rates that the grid asks for, and with one.
+FINE = ("400", "400, one rate 2", "400, one rate 20")
 #: Starts of the biases at one value, for the remark on the optimiser.
 LEVELS = ("free", "begun at +0.5", "begun at -0.5", "begun at +2", "begun at -2")
 
@@ -71,13 +67,6 @@ def student(values: np.ndarray) -> Interval:
     return stats.student(np.asarray(values, dtype=float).round(12))
 
 
-def ring_widths(runs: xr.Dataset, cut: float = 60) -> np.ndarray:
-    """Share of the ring that the negative fields of each network occupy, median of 1 / (n IPR), below a frequency."""
-    W, of = by_seed(runs, "W"), signs(runs)
-    widths = [1 / (W.shape[-1] * fields.inverse_participation_ratio(fields.low_pass(w, cut))) for w in W]
-    return np.array([np.median(width[sign < 0]) for width, sign in zip(widths, of, strict=True)])
-
-
 def smaller_share(runs: xr.Dataset) -> np.ndarray:
     """Share of the neurons in the smaller population of each network (seed,)."""
     return np.minimum((signs(runs) < 0).mean(axis=1), (signs(runs) > 0).mean(axis=1))
@@ -88,18 +77,33 @@ def refined_steps() -> tuple[float, float]:
     return tuple(proofs.refined_step(power) for power in (1, 0))
 
 
-@decides(coarse="localization/gains", fine="localization/fine_ring", steps=refined_steps)
-def lo_08(coarse, fine, steps, *, inside, apart):
+def finer(runs: xr.Dataset, gain: float, width: str = "width") -> dict[str, dict[str, Interval]]:
+    """Every ring of the record over the one of 40 pixels: widths of negative fields, and smaller shares."""
+    there = last(runs).sel(gain=gain)
+    measures = {"width": lambda one: by_seed(one.sel(side="minus"), width), "share": smaller_share}
+    coarse = {name: measure(there.sel(ring="40")) for name, measure in measures.items()}
+    return {
+        ring: {name: student(measure(there.sel(ring=ring)) / coarse[name]) for name, measure in measures.items()}
+        for ring in there.ring.values[1:]
+    }
+
+
+@decides(runs=RINGS, steps=refined_steps)
+def lo_08(runs, steps, *, inside, apart):
     """Equation (1) and Practice: a grid in the place of the ring changes nothing essential."""
-    runs = [last(each).sel(gain=3.0) for each in (coarse, fine)]
-    widths = [ring_widths(each) for each in runs]
-    ratio, smaller = student(widths[1] / widths[0]), [student(smaller_share(each)) for each in runs]
-    more_than_one = (share.exceeds(1 / networks.WIDTH) for share in smaller)
+    found = {f"g = {gain:g}": finer(runs, gain) for gain in GAINS}
+    two_rates = [one for rings in found.values() for one in rings["400"].values()]
+    coarse, fine = (last(runs).sel(gain=3.0, ring=ring, side="minus") for ring in ("40", "400"))
     return Found(
-        claims.all_of(claims.within(ratio, *inside), steps[0] < apart, *more_than_one),
-        {"ratio of widths": ratio, "step, rate over ten": steps[0], "step, same rate": steps[1]}
-        | {"smaller population": [share.estimate for share in smaller], "of the ring": [each.mean() for each in widths]}
-        | {"of the ring, raw weights": ring_widths(runs[1], np.inf).mean()},
+        claims.all_of(*(claims.within(one, *inside) for one in two_rates), steps[0] < apart),
+        {"step, rate over ten": steps[0], "step, same rate": steps[1], "over 40 pixels": found}
+        | {"up to 20 cycles": {f"g = {gain:g}": finer(runs, gain, "slow_width")["400"]["width"] for gain in GAINS}}
+        | {"of the ring": [by_seed(one, "width").mean() for one in (coarse, fine)]}
+        | {
+            "energy above 60": {
+                ring: float(last(runs).fast.sel(gain=3.0, ring=ring, side="minus").mean()) for ring in FINE
+            }
+        },
     )
 
 
@@ -131,8 +135,8 @@ def dealt_anew(b: np.ndarray, frequency: np.ndarray, repeats: int = 200) -> floa
     return float(np.mean([populations.apart(rng.permutation(b), frequency)[1] for _ in range(repeats)]))
 
 
-@decides(runs=STANDARD)
-def lo_10(runs, *, most):
+@decides(runs=STANDARD, outputs=OUTPUTS)
+def lo_10(runs, outputs, *, most):
     """Section 2, frequency specialisation: slow fields with negative biases, fast ones with positive biases."""
     beyond, right, null = {}, {}, []
     for gain in GAINS:
@@ -142,22 +146,41 @@ def lo_10(runs, *, most):
             student, np.transpose([populations.apart(*pair) for pair in pairs])
         )
         null += [dealt_anew(*pair) for pair in pairs]
+    logistic = {name: sorted_out(outputs, "logistic", name) for name in ("right", "away")}
+    read_out = sorted_out(outputs, "read-out", "right")
+
+    def above(*groups: dict[str, Interval]) -> bool | None:
+        return claims.all_of(*(share.exceeds(most) for group in groups for share in group.values()))
+
     return Found(
-        claims.all_of(*(share.exceeds(most) for share in (*beyond.values(), *right.values()))),
+        {"erf": above(beyond, right), "logistic": above(*logistic.values())},
         {"on the right side of n/4": right, "away from 0": beyond, "at random": np.mean(null)}
-        | {"networks": runs.sizes["seed"]},
+        | {"networks": runs.sizes["seed"], "logistic": logistic, "trained read-out": read_out},
     )
 
 
-@decides(runs=STANDARD)
-def lo_11(runs, *, between):
+def sorted_out(outputs: xr.Dataset, output: str, share: str) -> dict[str, Interval]:
+    """A share of the neurons of each network, `right` or `away`, by gain."""
+    return {f"g = {gain:g}": student(by_seed(last(outputs).sel(output=output, gain=gain), share)) for gain in GAINS}
+
+
+@decides(runs=STANDARD, rings=RINGS)
+def lo_11(runs, rings, *, between):
     """Section 2: the populations are roughly equal in size."""
     share = {f"g = {gain:g}": shares(last(runs).sel(gain=gain)) for gain in GAINS}
     mean = {name: student(values) for name, values in share.items()}
+    fine = {
+        ring: {f"g = {gain:g}": student(shares(last(rings).sel(gain=gain, ring=ring))) for gain in GAINS}
+        for ring in rings.ring.values
+    }
+
+    def rough(means: dict[str, Interval]) -> bool | None:
+        return claims.all_of(*(claims.within(one, *between) for one in means.values()))
+
     return Found(
-        claims.all_of(*(claims.within(one, *between) for one in mean.values())),
+        {"n = 40": rough(mean), "n = 400": rough(fine["400"])},
         {"share": mean, "least and largest share": {name: [v.min(), v.max()] for name, v in share.items()}}
-        | {"one half excluded": {name: not one.contains(0.5) for name, one in mean.items()}},
+        | {"one half excluded": {name: not one.contains(0.5) for name, one in mean.items()}, "rings": fine},
     )
 
 
@@ -221,11 +244,19 @@ def excess(runs: xr.Dataset) -> dict[str, Interval]:
     return {name: student(by_seed(runs.sel(network=name), "loss") / low - 1) for name in LEVELS}
 
 
-@decides(runs=ARRANGED)
-def lo_15(runs, *, half, above, agree):
+def constant_way(runs: xr.Dataset, outputs: xr.Dataset) -> dict[str, Interval]:
+    """The same with a trained constant, on the way to the share of the network whose biases begin at 0 with one."""
+    count = last(outputs).sel(gain=3.0, side="plus")["count"] / networks.WIDTH
+    goal = by_seed(count.sel(output="constant").to_dataset(name="share"), "share")
+    ends = {name: by_seed(count.sel(output=name).to_dataset(name="share"), "share") for name in CONSTANT}
+    return {name: student((ends[name] - begun) / (goal - begun)) for name, begun in CONSTANT.items()}
+
+
+@decides(runs=ARRANGED, outputs=OUTPUTS)
+def lo_15(runs, outputs, *, half, above, agree):
     """Section 2: the balance is arbitrary; Section 1: descent is not guaranteed to minimise the loss."""
     runs = last(runs).sel(gain=3.0)
-    starts = {"extreme starts": EXTREME, "moderate starts": MODERATE}
+    starts = {"extreme starts": EXTREME, "a quarter": {"begun 10": 0.25}, "three quarters": {"begun 30": 0.75}}
     ways = {name: student(way(runs, shares_).mean(axis=0)) for name, shares_ in starts.items()}
     over = excess(runs)
     worse = claims.any_of(*(one.exceeds(above) for one in over.values()))
@@ -233,122 +264,10 @@ def lo_15(runs, *, half, above, agree):
     return Found(
         {name: claims.below(one, half) for name, one in ways.items()}
         | {"optimiser": True if worse else False if alike else None},
-        {"way": ways, "worst start": largest(list(over.values()))}
-        | {"moderate starts end at": [shares(runs.sel(network=name)).mean() for name in MODERATE]}
+        {"way": ways, "worst start": largest(list(over.values())), "with a constant": constant_way(runs, outputs)}
+        | {"moderate starts end at": [shares(runs.sel(network=name)).mean() * networks.WIDTH for name in MODERATE]}
         | {"over the best": {name.removeprefix("begun at "): one.estimate for name, one in over.items()}},
     )
-
-
-def against(runs: xr.Dataset, name: str, gain: float) -> dict[str, Interval]:
-    """An arrangement against the standard network: loss ratio, accuracies, and what they lose, at 0 and refitted."""
-    one, free = (runs.sel(gain=gain, network=which) for which in (name, "free"))
-    loss, here, refitted = (by_seed(one, key) for key in ("loss", "accuracy", "accuracy_refitted"))
-    return {
-        "loss": student(loss / by_seed(free, "loss")),
-        "lost": student(by_seed(free, "accuracy") - here),
-        "lost refitted": student(by_seed(free, "accuracy_refitted") - refitted),
-        "accuracy": student(here),
-        "refitted": student(refitted),
-    }
-
-
-def keeps(accuracy: np.ndarray, full: np.ndarray, share: float) -> bool | None:
-    """Whether networks (seed,) keep more than a share of an accuracy beyond chance."""
-    return student((accuracy - 0.5) - share * (full - 0.5)).exceeds(0)
-
-
-@decides(runs=ARRANGED)
-def lo_16(runs, *, kept, dear):
-    """Section 2: either population could solve the task on its own."""
-    runs, solves, loss, means = last(runs), {}, {}, {}
-    full = {gain: by_seed(runs.sel(gain=gain, network="free"), "accuracy") for gain in GAINS}
-    for name, network in ALONE.items():
-        found = [against(runs, network, gain) for gain in GAINS]
-        same = (keeps(by_seed(runs.sel(gain=g, network=network), "accuracy"), full[g], kept) for g in GAINS)
-        solves[name] = claims.all_of(*same, *(claims.below(one["loss"], dear) for one in found))
-        loss[name] = {f"g = {gain:g}": one["loss"] for gain, one in zip(GAINS, found, strict=True)}
-        means[name] = {key: [one[key].estimate for one in found] for key in ("loss", "accuracy")}
-    return Found(solves, {"loss": loss, "mean": means, "standard accuracy": [one.mean() for one in full.values()]})
-
-
-@decides(runs=ARRANGED)
-def lo_17(runs, *, dear, lost):
-    """Section 2: balancing is not required."""
-    runs, names = last(runs), ("clamped 4", "clamped 36", "begun 10", "begun 30")
-    found = {name: {f"g = {gain:g}": against(runs, name, gain) for gain in GAINS} for name in names}
-    good = {
-        name: {
-            gain: claims.all_of(claims.below(one["loss"], dear), claims.below(one["lost"], lost))
-            for gain, one in by_gain.items()
-        }
-        for name, by_gain in found.items()
-    }
-
-    def both(*names: str) -> str:
-        verdicts = {claims.verdict(one) for name in names for one in good[name].values()}
-        return verdicts.pop() if len(verdicts) == 1 else "partly"
-
-    many = [(-one["lost"].estimate, -one["lost refitted"].estimate) for one in found["begun 30"].values()]
-    ended = [shares(runs.sel(gain=gain, network="begun 30")).mean() * networks.WIDTH for gain in GAINS]
-    return Found(
-        {"clamped": both("clamped 4", "clamped 36"), "few positive": both("begun 10")}
-        | {f"many positive, {gain}": one for gain, one in good["begun 30"].items()},
-        {"loss": {name: {gain: one["loss"] for gain, one in by_gain.items()} for name, by_gain in found.items()}}
-        | {"accuracy lost": {name: {g: one["lost"] for g, one in by_gain.items()} for name, by_gain in found.items()}}
-        | {"mean loss": {name: [one["loss"].estimate for one in found[name].values()] for name in names}}
-        | {"stuck": {name: np.mean([stuck(runs, name, gain) for gain in GAINS]) for name in names[:2]}}
-        | {"end positive": ended, "accuracy gained": {f"g = {gain:g}": one for gain, one in zip(GAINS, many)}},
-    )
-
-
-def stuck(runs: xr.Dataset, name: str, gain: float) -> float:
-    """Mean number of biases that are held at zero."""
-    return float(populations.balance(by_seed(runs.sel(network=name, gain=gain), "b")).none.mean())
-
-
-#: Rows of the comparison of LO-18: an arrangement, or a part cut out of the standard network.
-ROWS = {
-    "full": ("free", None),
-    "positive cut out": (None, "plus"),
-    "negative cut out": (None, "minus"),
-    "positive trained, constant": ("plus only, offset", None),
-    "negative trained, constant": ("minus only, offset", None),
-    "positive trained": ("plus only", None),
-    "negative trained": ("minus only", None),
-}
-
-
-def row_values(runs: xr.Dataset, measure: str, gain: float) -> dict[str, np.ndarray]:
-    """A measure of every row (seed,); the loss of a part that is cut out has its constant refitted."""
-    there, cut = runs.sel(gain=gain), "pruned_loss_refitted" if measure == "loss" else f"pruned_{measure}"
-    return {
-        name: by_seed(there.sel(network=network), measure) if part is None else by_seed(there.sel(part=part), cut)
-        for name, (network, part) in ROWS.items()
-    }
-
-
-def ordered(values: dict[str, np.ndarray], lowest: bool = False) -> str:
-    """Names from best to worst; '>' where neighbours differ by Student's interval of paired networks, else '='."""
-    sign = -1 if lowest else 1
-    names = sorted(values, key=lambda name: -sign * values[name].mean())
-    ahead = [student(sign * (values[a] - values[b])).exceeds(0) for a, b in itertools.pairwise(names)]
-    return " ".join(
-        [names[0], *(f"{'>' if more else '='} {name}" for more, name in zip(ahead, names[1:], strict=True))]
-    )
-
-
-@decides(runs=ARRANGED)
-def lo_18(runs, *, kept, dear):
-    """Section 2, TODO: whether oscillating neurons alone can do the task."""
-    runs, can = last(runs), {"cut out": {}, "trained with a constant": {}, "trained without": {}}
-    for (label, found), name in zip(
-        can.items(), ("positive cut out", "positive trained, constant", "positive trained")
-    ):
-        for gain in GAINS:
-            accuracy, loss = (row_values(runs, measure, gain) for measure in ("accuracy_refitted", "loss"))
-            cheap = label == "cut out" or claims.below(student(loss[name] / loss["full"]), dear)
-            found[f"g = {gain:g}"] = claims.all_of(keeps(accuracy[name], accuracy["full"], kept), cheap)
-    return Found("answered", can | {"order of the areas, g = 3": ordered(row_values(runs, "area", 3.0))})
 
 
 VARIANTS = {
@@ -374,4 +293,40 @@ def program_differences(runs: xr.Dataset, gain: float) -> dict[str, dict[str, In
     return {
         label: {key: student(value - standard[key]) for key, value in variant_measures(there.sel(variant=name)).items()}
         for name, label in VARIANTS.items()
+    }
+
+
+#: What a table of outputs tells of every one, in its order.
+TOLD = ("right", "ipr", "loss", "accuracy", "accuracy_refitted")
+
+
+def output_measures(outputs: xr.Dataset, output: str, gain: float) -> dict[str, Interval]:
+    """Numbers of positive neurons, their share on the right side of n/4, IPR of negative fields, and scores."""
+    one = last(outputs).sel(output=output, gain=gain)
+    columns = {"plus": one["count"].sel(side="plus"), **{name: one[name] for name in TOLD}}
+    columns["ipr"] = one.ipr.sel(side="minus")
+    return {name: student(values.values) for name, values in columns.items()}
+
+
+def resting(outputs: xr.Dataset, output: str, gain: float, side: str) -> dict[str, Interval]:
+    r"""Of an output: $|b|/b_*$, what the formula says, how far the two are apart, and the covariance left out.
+
+    Over the networks whose population has three neurons or more, if there are three.
+    """
+    one = last(outputs).sel(output=output, gain=gain, side=side)
+    one = one.where(one["count"] >= 3, drop=True)
+    apart = one.crossing - one.gaussian
+    told = {"measured": one.crossing, "formula": one.gaussian, "apart": apart, "covariance": one.error}
+    told |= {"bound": one.bound, "sampled": one.sampled}
+    return {
+        name: student(values.values) for name, values in told.items() if np.isfinite(values).sum() == len(values) > 2
+    }
+
+
+def ties(outputs: xr.Dataset, output: str, gain: float) -> dict[str, float]:
+    """Correlation over networks of the number of negative neurons with their bias and localisation, and deviations."""
+    one = last(outputs).sel(output=output, gain=gain, side="minus")
+    return {
+        name: (float(np.corrcoef(one["count"], one[name])[0, 1]), float(one[name].std(ddof=1)))
+        for name in ("crossing", "ipr")
     }
