@@ -128,6 +128,7 @@ ROWS = {
 }
 
 
+#: The rows of :func:`row_values` with a trained constant.
 TRAINED = {
     "full, constant": "constant",
     "positive trained, constant": "plus",
@@ -143,10 +144,11 @@ def row_values(runs: xr.Dataset, measure: str, gain: float, outputs: xr.Dataset 
         name: by_seed(there.sel(network=network), measure) if part is None else by_seed(there.sel(part=part), cut)
         for name, (network, part) in ROWS.items()
     }
-    if outputs is not None:
-        common = outputs.sel(gain=gain, seed=runs.seed)
-        values |= {name: by_seed(common.sel(output=output), measure) for name, output in TRAINED.items()}
-    return values
+    if outputs is None:
+        return values
+    common = outputs.sel(gain=gain, seed=runs.seed)
+    values |= {name: by_seed(common.sel(output=output), measure) for name, output in TRAINED.items()}
+    return {name: values[name] for name in [*TRAINED, *values]}  # those with a constant first, no name twice
 
 
 def ordered(values: dict[str, np.ndarray], lowest: bool = False) -> str:

@@ -238,6 +238,5 @@ def test_what_a_number_of_neurons_decides():
     assert (one["apart"].estimate, one["covariance"].estimate) == pytest.approx((-0.1, 0))
     assert rules.resting(runs, "plus", 3.0, "minus") == {}  # nobody there
     measures = rules.output_measures(runs, "none", 3.0)
-    assert measures["plus"].estimate == pytest.approx(
-        runs["count"].sel(output="none", gain=3.0, side="plus")[..., -1, :].mean().item()
-    )
+    plus = runs["count"].isel(step=-1).sel(output="none", gain=3.0, side="plus")
+    assert measures["plus"].estimate == pytest.approx(plus.mean().item())
