@@ -46,8 +46,8 @@ def matrix(ax: Axes, learned: Mapping[forecasts.Cell, Interval], gain: float) ->
                 ax.add_patch(Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, **edge))
     values = [[learned[f"{slow}/{fast}", gain].estimate for fast in laws.TAILS] for slow in laws.TAILS]
     ax.imshow(np.sqrt(values), cmap="Greys", vmin=0, vmax=0.8)
-    ax.set_xticks(range(3), laws.TAILS)
-    ax.set_yticks(range(3), laws.TAILS)
+    ax.set_xticks(range(3), laws.TAILS, fontsize="small")
+    ax.set_yticks(range(3), laws.TAILS, fontsize="small")
     ax.set(xlabel="fast class", title=f"$g = {gain:g}$")
     ax.grid(False)
 

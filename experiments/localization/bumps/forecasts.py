@@ -104,11 +104,11 @@ def has_kurtosis(cell: Cell) -> bool:
     return set(tails) <= set(laws.TAILS) and ("heavy" not in tails or cell[1] <= 0.5)
 
 
-def agreement(forecast: dict[Cell, float], learned: dict[Cell, Interval]) -> tuple[int, int, float]:
-    """Cells on the forecast's side of `LOCAL`, decided cells, and the rank correlation over all cells of both."""
+def agreement(forecast: dict[Cell, float], learned: dict[Cell, Interval], bar: float = LOCAL) -> tuple[int, int, float]:
+    """Decided cells that are local just where the forecast exceeds a bar, all decided ones, and a rank correlation."""
     cells = [cell for cell in learned if cell in forecast]
     decided = [cell for cell in cells if side(learned[cell]) != "undecided"]
-    right = sum((forecast[cell] > LOCAL) == (side(learned[cell]) == "local") for cell in decided)
+    right = sum((forecast[cell] > bar) == (side(learned[cell]) == "local") for cell in decided)
     pairs = np.array([[forecast[cell], learned[cell].estimate] for cell in cells]).T
     return right, len(decided), float(stats.rank_correlation(*pairs))
 

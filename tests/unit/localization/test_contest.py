@@ -149,6 +149,7 @@ def test_forecasts_and_sides():
     right = {cell: 0.4 if cell[0] == "light/light" else 0.03 for cell in learned}
     assert forecasts.agreement(right, learned)[:2] == (4, 4)
     assert forecasts.agreement({cell: 0.46 - one for cell, one in right.items()}, learned)[:2] == (0, 4)
+    assert forecasts.agreement(right, learned, bar=0)[:2] == (2, 4)
 
 
 def test_where_kurtoses_exist():
