@@ -83,12 +83,18 @@ def test_bounds_hold_and_a_constant_takes_the_mean_away():
 
 @pytest.mark.parametrize(
     ("name", "wrong"),
-    [("rates", Rates(-1.0, 1.0)), ("batch", 5), ("records", [3, 2]), ("labels", (1.0,))],
+    [
+        ("rates", Rates(-1.0, 1.0)),
+        ("batch", 5),
+        ("steps", [3, 2]),
+        ("bounds", (1.0, 0.0)),
+        ("processes", PAIR[:1]),
+        ("labels", (1.0,)),
+    ],
 )
 def test_bad_input_is_named(name, wrong):
-    key = {"records": "steps"}.get(name, name)
     with pytest.raises(ValueError, match=f"^{name}"):
-        train(machine(), **{key: wrong})
+        train(machine(), **{name: wrong})
 
 
 @pytest.mark.parametrize(("name", "wrong"), [("b", np.zeros(3)), ("a", np.zeros(3)), ("activation", "tanh")])

@@ -11,7 +11,7 @@ the two are paired; with a = 1, c = 0 and one rate they agree to rounding.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numba
@@ -24,7 +24,6 @@ from shallow.display import short
 from shallow.extras import threadpool_limits
 from shallow.train import fresh_samples
 from shallow.train.online import Pair
-from shallow.train.run import schedule
 from shallow.train.vector_math import FAST, erf_of, lanes
 
 #: Activations with their slopes, without hurry; compiled code takes their numbers in this order.
@@ -54,8 +53,20 @@ class Machine:
 
     __repr__ = short
 
+    def __post_init__(self) -> None:
+        checks.numbers(W=self.W, b=self.b, a=self.a, c=self.c)
+        dtype = np.float32 if getattr(self.W, "dtype", None) == np.float32 else np.float64
+        for name in ("W", "b", "a"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=dtype))
+        checks.shape(("K", "N"), W=self.W)
+        checks.shape(self.W.shape[:1], b=self.b, a=self.a)
+        if np.shape(self.c) or self.c is None:
+            raise ValueError(f"c must be a number, got {self.c!r}")
+        checks.one_of(ACTIVATIONS, activation=self.activation)
+
     def forward(self, x: np.ndarray) -> np.ndarray:
         """Outputs (n,) at inputs (n, N), in the number type of W."""
+        checks.array(("n", self.W.shape[1]), x=x)
         value = ACTIVATIONS[self.activation][0](np.asarray(x, self.W.dtype) @ self.W.T + self.b)
         return (self.c + value @ (self.a / len(self.a))).astype(self.W.dtype)
 
@@ -96,23 +107,33 @@ def train(
 
     Cost: 0.5 ms of one processor for a step with K = N = 40 and 1000 samples, 3 ms with N = 400.
     """
-    checks.array(("K", "N"), W=machine.W)
-    checks.array((len(machine.W),), b=machine.b, a=machine.a)
-    checks.one_of(ACTIVATIONS, activation=machine.activation)
-    checks.generators(rngs=[rng])
+    sizes = [process.shape for process in processes]
+    if sizes != [machine.W.shape[1:]] * 2:
+        raise ValueError(f"processes must be two rings with {machine.W.shape[1]} pixels, got shapes {sizes}")
+    checks.finite(W=machine.W, b=machine.b, a=machine.a, c=machine.c)
+    checks.generators(rng=rng)
+    checks.array((4,), rates=rates)
     checks.not_negative(rates=rates)
-    checks.array((2,), labels=labels, bounds=np.nan_to_num(bounds))
+    rates = Rates(*map(float, rates))
+    checks.array((2,), labels=labels)
+    checks.array(("S",), steps=steps)
+    given = np.asarray(steps)
+    if given.dtype.kind not in "iu" or given[0] < 0 or (np.diff(given.astype(int)) <= 0).any():
+        raise ValueError(f"steps must be ascending integers from 0 on, got {steps}")
     checks.integers(2, batch=batch)
     if batch % 2:
         raise ValueError(f"batch must be even, got {batch}")
-    records = schedule(steps, max(steps))
+    checks.numbers(bounds=bounds)
+    checks.shape((2,), bounds=bounds)
+    if not bounds[0] <= bounds[1]:
+        raise ValueError(f"bounds must be a lower and an upper bound, got {bounds}")
     real, kind = machine.W.dtype.type, list(ACTIVATIONS).index(machine.activation)
     recipes = tuple(fresh_samples.recipe(process, real) for process in processes)
     x, y = np.empty((batch, machine.W.shape[1]), real), np.repeat(np.array(labels, real), batch // 2)
     state, now, found = lanes(rng), machine, []
     with threadpool_limits(1, user_api="blas"):
-        for step in range(int(records[-1]) + 1):
-            if step in records:
+        for step in range(int(given[-1]) + 1):
+            if step in given:
                 found.append(now)
             _fill(recipes, state, max(fresh_samples.BLOCK // x.shape[1], 1), x)
             now = _moved(now, kind, x, y, rates, bounds)
@@ -129,12 +150,12 @@ def _moved(now: Machine, kind: int, x: np.ndarray, y: np.ndarray, rates: Rates, 
     pull = (real(now.c) + share @ value - y) / real(len(y))
     slope *= pull
     slope *= share[:, None]
-    return replace(
-        now,
+    return Machine(
         W=now.W - real(rates.W) * (slope @ x),
         b=np.clip(now.b - real(rates.b) * slope.sum(axis=1), *map(real, bounds)),
         a=now.a - real(rates.a / len(now.a)) * (value @ pull) if rates.a else now.a,
         c=now.c - rates.c * float(pull.sum()),
+        activation=now.activation,
     )
 
 

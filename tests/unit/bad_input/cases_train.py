@@ -7,6 +7,7 @@ from unit.bad_input.given import LINE, RNG, SIGNS, SINGLE, X, Y
 from unit.bad_input.spoil import case
 
 from shallow.train import accumulated, ensemble, first_layer, flow, minibatch, online, plain, run, univariate
+from shallow.train import whole_committee as whole
 
 DEEP = dict(x=np.random.default_rng(0).standard_normal((6, 1, 2, 2)), y=np.array([0, 1, 2, 0, 1, 2]))
 TENSORS = dict(x=torch.tensor(DEEP["x"], dtype=torch.float32), y=torch.tensor(DEEP["y"]))
@@ -26,6 +27,8 @@ COMMITTEES = dict(networks=given.COMMITTEE, processes=(given.RING, given.SHORT),
 SHORT = dict(rate=0.1, steps=2, batch=4)
 CLASSES = dict(labels=(1.0, -1.0), loss="square", offset=0.1, bounds=(-2.0, 2.0), records=[1, 2])
 ONLINE = online.train(**COMMITTEES, **SHORT)
+MACHINE = whole.Machine(given.COMMITTEE.W[0], given.COMMITTEE.b[0], np.ones(4))
+WHOLE = dict(processes=(given.RING, given.SHORT), rng=np.random.default_rng(0), rates=whole.Rates(0.1, 0.1, 0.1, 0.1))
 
 CASES = [
     *(case(of, network=given.tiny(), **TENSORS, micro_batch=4) for of in (accumulated.gradient, accumulated.loss)),
@@ -57,5 +60,24 @@ CASES = [
     case(
         univariate.train, "epochs=0 records=None", **ON_LINE, **SLOWER, epochs=3, records=2, agop=0.1, reduction="mean"
     ),
+    case(
+        whole.train,
+        "labels=booleans",
+        machine=MACHINE,
+        **WHOLE,
+        steps=[1, 2],
+        batch=4,
+        labels=(1.0, -1.0),
+        bounds=(-2.0, 2.0),
+    ),
+    case(
+        whole.Machine,
+        "W=nan,inf b=nan,inf a=nan,inf c=nan,inf,-1,1e300",
+        W=MACHINE.W,
+        b=MACHINE.b,
+        a=MACHINE.a,
+        c=0.5,
+    ),
+    case(MACHINE.forward, x=np.ones((3, 10))),
     case(univariate.evaluate, network=given.BIASED, points=LINE),
 ]
