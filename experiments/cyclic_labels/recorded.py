@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from experiments.cyclic_labels.bumps import cells as bumps
-from experiments.cyclic_labels.bumps import embedding, mechanism, population, undersampling
+from experiments.cyclic_labels.bumps import embedding, lever, mechanism, population, undersampling
 from experiments.cyclic_labels.kernel import kernel_regime, modes
 from experiments.cyclic_labels.penalty import cells as regularisation
 from experiments.cyclic_labels.settings import cells as trainer_agreement
@@ -18,6 +18,7 @@ MODULES = (
     amplitudes,
     undersampling,
     population,
+    lever,
     poor_cluster,
     heights,
     embedding,

@@ -39,17 +39,35 @@ def designs(looked: xr.Dataset, errors: xr.Dataset) -> Figure:
     left.legend(fontsize="small", loc="lower right")
     found = errors.sel(design="poor(5,1)", refinement=10)
     found = found.isel(seed=found.diverging.values > 0)
-    for number, (values, marker, colour, label) in enumerate((
-        (found.test_loss, "o", ORANGE, "test loss"),
-        (found.error, "s", BLUE, "wrong labels"),
-        (found.cluster_error.sel(place=5), "^", GREEN, "wrong labels, last cluster"),
-    )):
+    for number, (values, marker, colour, label) in enumerate(
+        (
+            (found.test_loss, "o", ORANGE, "test loss"),
+            (found.error, "s", BLUE, "wrong labels"),
+            (found.cluster_error.sel(place=5), "^", GREEN, "wrong labels, last cluster"),
+        )
+    ):
         low, middle, high = values.quantile([0.25, 0.5, 0.75], dim="seed").transpose("quantile", "moment").values
         at = np.arange(3) + 0.06 * (number - 1)
         right.errorbar(at, middle, [middle - low, high - middle], fmt=f"{marker}-", color=colour, ms=4, label=label)
     right.set_xticks(range(3), found.moment.values)
     _ = right.set(xlabel="test loss", ylim=(0, 1.65), xlim=(-0.3, 2.3))
     right.legend(fontsize="small", loc="upper right")
+    return fig
+
+
+def seesaw(lever: xr.Dataset, lifters: xr.Dataset) -> Figure:
+    """Shares of runs with a bump by the place of the lone point and by what lifts the middle, of the records so named."""
+    fig, (left, right) = plt.subplots(1, 2, figsize=(7, 2.9), sharey=True, layout="constrained")
+    shares = [stats.wilson(flags) for flags in lever.diverging.transpose("at", "seed").values > 0]
+    figures.errorbars(left, lever["at"], shares, fmt="o-", ms=4, color=ORANGE)
+    _ = left.set(xlabel="place of the lone point", ylabel="share of runs with a bump", xlim=(-0.05, 1.05))
+    left.set_xticks([0, 0.5, 1], ["border", "centre of its cluster", "end"])
+    for points, look, colour, label in ((1, "o-", ORANGE, "one in the last"), (2, "s--", BLUE, "two")):
+        flags = lifters.diverging.sel(points=points).transpose("lifters", "seed").values > 0
+        shares = [stats.wilson(each) for each in flags]
+        figures.errorbars(right, lifters.lifters, shares, fmt=look, ms=4, color=colour, label=label)
+    _ = right.set(xlabel="points in each cluster that lifts", ylim=(0, 1), xticks=lifters.lifters)
+    right.legend(fontsize="small", title="points", loc="upper left")
     return fig
 
 

@@ -23,7 +23,9 @@ def exact_outputs(ax: Axes, places: poor_cluster.Places) -> None:
         ax.plot(loss_curves.GRID, outputs[corner], ls=style, color="k", lw=1.3, label=label)
     for sign, marker in ((1, "^"), (-1, "v")):
         at = places.labels == sign
-        ax.plot(places.x[at], places.labels[at], marker, color=figures.COLOURS["label_plus" if sign > 0 else "label_minus"])
+        ax.plot(
+            places.x[at], places.labels[at], marker, color=figures.COLOURS["label_plus" if sign > 0 else "label_minus"]
+        )
     ax.set(xlabel="$x$", ylabel="output $f(x)$")
     ax.legend(fontsize="small")
 

@@ -215,9 +215,12 @@ def three(points: int = 1, rich: int = 10) -> Places:
     return Places(x, cyclic.labels(x), np.array([rich, rich, points]))
 
 
-def six(points: int = 1, n: int = 50) -> Places:
-    """The centres of all six clusters with the numbers of points of the design poor(5, points)."""
-    x = (np.arange(6) + 0.5) / 6 - 0.5
+def six(points: int = 1, n: int = 50, *, at: float = 0.5) -> Places:
+    """The centres of all six clusters with the numbers of points of the design poor(5, points).
+
+    The last place is at the share `at` of its cluster, from its border with the others on.
+    """
+    x = (np.array([0.5, 1.5, 2.5, 3.5, 4.5, 5 + at])) / 6 - 0.5
     counts = np.bincount(cyclic.design_clusters(f"poor({POOR},{points})", n), minlength=6)
     return Places(x, cyclic.labels(x), counts)
 

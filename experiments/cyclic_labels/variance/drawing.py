@@ -21,10 +21,10 @@ def heights(levelled: xr.Dataset) -> Figure:
         left.errorbar(height.n, height.mean("repetition"), spread, fmt=look, color=colour, ms=4, lw=1.2, label=how)
         part = levelled.relative.sel(how=how, refinement=10, n=100).transpose("epoch", "repetition")
         middle, error = part.mean("repetition"), 1.96 * part.std("repetition", ddof=1) / part.sizes["repetition"] ** 0.5
-        figures.fan(right, part.epoch, middle, middle - error, middle + error, colour=colour, linestyle=look[1:])
+        figures.fan(right, 10 * part.epoch, middle, middle - error, middle + error, colour=colour, linestyle=look[1:])
     _ = left.set(xlabel="points $n$", ylabel="height of $f$ at the end", yscale="log")
     figures.log_ticks(left.yaxis)
-    _ = right.set(xlabel="training time, in epochs of step 0.01", ylabel="relative variance")
+    _ = right.set(xlabel="training time in epochs of 0.001", ylabel="relative variance")
     _ = right.set(xscale="log", ylim=(0, None))
     left.legend(fontsize="small")
     return fig

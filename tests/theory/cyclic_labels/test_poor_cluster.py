@@ -158,11 +158,25 @@ def test_many_places_draw_no_warning_and_end_fitted():
 def test_on_a_piece_the_last_place_moves_as_what_the_margins_leave_of_the_kernel_says(points):
     places = poor_cluster.six(points)
     path = places.solve()
-    worst = path.margins[:, -1].argmin()
-    piece = int(np.diff(path.times[: worst + 1]).argmax())
+    piece = poor_cluster.longest(path)
     leg = poor_cluster.standing(places, path, piece)
     seen = np.diff(path.margins[piece : piece + 2, -1]) / np.diff(path.times[piece : piece + 2])
     np.testing.assert_allclose(leg.speed, seen, rtol=1e-9)
     assert (leg.still > points) == (seen.item() < 0)
     nothing = poor_cluster.Flow(path.times, path.coefficients, path.margins, np.ones_like(path.acting))
     assert abs(poor_cluster.standing(places, nothing, piece).speed - seen) > 1  # the twin: no place is at its margin
+
+
+def test_the_push_of_the_others_grows_with_the_arm_and_the_hold_of_the_lone_point_with_its_square():
+    pushes = []
+    for at in (0.1, 0.9):
+        places = poor_cluster.six(at=at)
+        path = places.solve()
+        levers = poor_cluster.levers(places, path, poor_cluster.longest(path))
+        held = np.abs(levers).sum(axis=0) < 1e-9
+        assert held.tolist() == [True, False, False, False, True, False]  # the outer places of its neighbours' label
+        pushes.append((levers[:-1, -1].sum(), levers[-1, -1]))
+    others, own = np.divide(*reversed(pushes))
+    arms = (0.9 + 0.5) / (0.1 + 0.5)
+    assert others == pytest.approx(arms, rel=0.02) and own == pytest.approx(arms**2, rel=0.15)
+    assert own != pytest.approx(arms, rel=0.5)

@@ -6,6 +6,8 @@ import xarray as xr
 from planted.records import table
 
 from experiments.cyclic_labels.bumps import cells as bumps
+from experiments.cyclic_labels.bumps import lever, population
+from shallow.data import cyclic
 
 EPOCHS = np.arange(0, 20_001, 100)
 FALLING = 40.0 * np.exp(-EPOCHS / 4000)
@@ -145,3 +147,16 @@ def test_refuses_records_that_are_too_sparse_or_too_few(epochs):
     curve = np.interp(epochs, EPOCHS, planted())
     with pytest.raises(ValueError, match="every 100 epochs"):
         bumps.slow(dataset(curve, np.interp(epochs, EPOCHS, FALLING), epochs=epochs))
+
+
+def test_a_lone_point_that_is_moved_to_where_it_was_changes_nothing_and_errors_are_read_at_the_bump():
+    drawn = cyclic.sample(50, base=7, seed=0, design="poor(5,1)").x.max()
+    stayed, moved = (lever.moved(0, at) for at in (6 * drawn - 2, 0.05))
+    curves = bumps.cut(0, 10, design="poor(5,1)")
+    found = bumps.slow(curves).isel(seed=0)
+    assert float(stayed.rise) == pytest.approx(float(found.rise), abs=1e-6) and stayed.peak == found.peak
+    assert abs(float(moved.rise - stayed.rise)) > 0.01
+    read = population.in_error(0, 10, design="poor(5,1)")
+    loss = bumps.smooth(curves.test_loss.values)[0, [np.searchsorted(curves.epoch, found[m]) for m in ("low", "peak")]]
+    assert read.test_loss[:2].values == pytest.approx(loss, rel=1e-6)
+    assert read.cluster_error.mean("place").values == pytest.approx(read.error.values, abs=0.02)
