@@ -121,6 +121,34 @@ def figure_1(axes: np.ndarray) -> None:
 # Populations.
 
 
+def slow_and_fast(axes: np.ndarray) -> None:
+    """A sample of each class, nearly Gaussian and at gain 3, from the same Gaussian numbers."""
+    for ax, word, xi in zip(axes, ("slow", "fast"), networks.LENGTHS, strict=True):
+        z = nlgp.Process(40, xi, 1.0).latent(stats.stream("localization", "two samples", xi), 1)
+        for gain, style in ((0.01, "--"), (3.0, "-")):
+            x = nlgp.Process(40, xi, gain).observed(z)[0]
+            ax.plot(x, style, lw=1.3, color=figures.COLOURS["test" if gain > 1 else "train"], label=f"$g = {gain:g}$")
+        ax.axhline(0, color="k", lw=0.5)
+        ax.set(title=word, xlabel="place on the ring")
+    axes[0].set_ylabel("value")
+    axes[1].legend(fontsize="small")
+
+
+def crossing_densities(ax: Axes, u1: float = 4.0, u0: float = 1.5) -> None:
+    """Two normal densities of responses, slow and fast, and where they cross."""
+    h = np.linspace(-6, 6, 301)
+    for u, label, style, colour in ((u1, "slow", "-", "train"), (u0, "fast", "--", "test")):
+        ax.plot(
+            h, np.exp(-(h**2) / (2 * u)) / np.sqrt(2 * np.pi * u), style, color=figures.COLOURS[colour], label=label
+        )
+    crossing = abs(proofs.reversal(u1, u0))
+    for place in (-crossing, crossing):
+        ax.axvline(place, color="0.5", ls=":", lw=1)
+    ax.set(xlabel="response", ylabel="density", ylim=(0, None), xticks=[-crossing, 0, crossing])
+    ax.set_xticklabels(["$-b_*$", "0", "$b_*$"])
+    ax.legend(fontsize="small")
+
+
 def fields_as_rows(ax: Axes, W: np.ndarray, b: np.ndarray) -> None:
     """Fields of a network (K, n) as rows of colours, each scaled to 1, by population and centre; a line between."""
     order = populations.order(W, b)
@@ -294,18 +322,6 @@ def twin_leads(ax: Axes, leads: Mapping[str, Sequence[Interval]]) -> None:
         figures.errorbars(ax, filters.WIDTHS, leads[tails], label=tails, **look)
     ax.axhline(0, color=figures.COLOURS["null"], lw=0.8)
     _widths(ax)
-
-
-def localisation_by_tails(ax: Axes, values: Mapping[str, tuple[np.ndarray, Sequence[Interval]]]) -> None:
-    """Median inverse participation ratio of negative fields against the gain: gains and intervals by the same tails."""
-    looks = {"light": ("v-", "train"), "Gaussian": ("D-", "live"), "heavy": ("s--", "test")}
-    level = receptive_fields.noise_level(networks.N)
-    ax.axhspan(level.mean - 2 * level.deviation, level.mean + 2 * level.deviation, color="0.88", lw=0)
-    ax.axhline(1 / networks.N, color=figures.COLOURS["null"], ls="--", lw=1)
-    for tails, (style, colour) in looks.items():
-        look = {"fmt": style, "ms": 5, "lw": 1.2, "capsize": 0, "color": figures.COLOURS[colour]}
-        figures.errorbars(ax, *values[tails], label=tails, **look)
-    ax.set(xscale="log", xlabel="gain $g$", ylabel="inverse participation ratio", ylim=(0, None))
 
 
 def _widths(ax: Axes) -> None:

@@ -111,8 +111,6 @@ def network(
 # Records.  A cell is verified by its first steps: the rounding of one processor grows with the thousands of steps.
 
 GAINS = [0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0]
-#: Gains of the heavy-tailed twins; up to 1/2 their excess kurtosis is finite.
-TAIL_GAINS = [0.1, 0.2, 0.3, 0.4, 0.5, 1.0, 3.0]
 SEEDS = [0, 1, 2]
 
 
@@ -139,11 +137,6 @@ RECORDS: dict[str, Recipe] = {
         shape=400,
         lengths=(20.0, 10.0),
         rate=2.0,
-    ),
-    "tails": _recipe(
-        {"tails": ["light", "heavy"], "gain": TAIL_GAINS, "seed": list(range(6))},
-        "Light and heavy tails with equal covariances",
-        4000,
     ),
     "torus": _recipe(
         {"gain": [0.01, 1.0, 3.0], "seed": SEEDS},

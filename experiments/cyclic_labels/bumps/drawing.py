@@ -24,7 +24,7 @@ NAMES = {
 
 
 def designs(looked: xr.Dataset, errors: xr.Dataset) -> Figure:
-    """Shares of runs with a bump by design and step, of `looked_at_from`; loss beside errors, of the record `errors`."""
+    """Shares of runs with a bump by design and step, of `looked_at_from`; loss beside errors, of `errors`."""
     fig, (left, right) = plt.subplots(1, 2, figsize=(7, 3), layout="constrained", width_ratios=(1.15, 1))
     kinds = ["poor(5,1)", "poor(2,1)", "two_rightmost", "poor(5,2)", "poor(2,2)", "strat"]
     rows = np.arange(len(kinds))
@@ -56,7 +56,7 @@ def designs(looked: xr.Dataset, errors: xr.Dataset) -> Figure:
 
 
 def seesaw(lever: xr.Dataset, lifters: xr.Dataset) -> Figure:
-    """Shares of runs with a bump by the place of the lone point and by what lifts the middle, of the records so named."""
+    """Shares of runs with a bump by the place of the lone point and by the points that lift the middle."""
     fig, (left, right) = plt.subplots(1, 2, figsize=(7, 2.9), sharey=True, layout="constrained")
     shares = [stats.wilson(flags) for flags in lever.diverging.transpose("at", "seed").values > 0]
     figures.errorbars(left, lever["at"], shares, fmt="o-", ms=4, color=ORANGE)

@@ -12,7 +12,7 @@ from shallow.book.figures import BLUE, ORANGE
 
 
 def exact_outputs(ax: Axes, places: poor_cluster.Places) -> None:
-    """The exact output at the start and the end of the longest piece before the last place is at its worst, and last."""
+    """The exact output at both ends of the longest piece before the last place is at its worst, and at the end."""
     path = places.solve()
     piece = poor_cluster.longest(path)
     outputs = path.coefficients * places.labels @ places.kernel(loss_curves.GRID)
@@ -31,7 +31,7 @@ def exact_outputs(ax: Axes, places: poor_cluster.Places) -> None:
 
 
 def seesaw(ax: Axes, places: poor_cluster.Places) -> None:
-    """What the pulls of the lone point and of all other unfitted points do to the output on that piece, in 1000 epochs of 0.001."""
+    """What the lone point and all other unfitted points do to the output on that piece, in 1000 epochs of 0.001."""
     path = places.solve()
     piece = poor_cluster.longest(path)
     pulls = poor_cluster.levers(places, path, piece, loss_curves.GRID)

@@ -82,6 +82,19 @@ def against(ax: Axes, forecast: Mapping[forecasts.Cell, float], learned: Mapping
     ax.minorticks_off()
 
 
+def by_phases(ax: Axes, contest: xr.Dataset, others: xr.Dataset) -> None:
+    """:func:`against` the loss that bumps save by the phases of their waves, in thousandths, of both records."""
+    saved, learned = {}, {}
+    for runs in (contest, others):
+        learned |= forecasts.intervals(runs.ipr.sel(sign=-1))
+        saved |= {cell: 1000 * one.estimate for cell, one in forecasts.intervals(forecasts.phases(runs)).items()}
+    against(ax, saved, learned)
+    ax.axvline(0, color="0.6", lw=0.8)
+    ax.set_xscale("symlog", linthresh=1)
+    ax.set(xlabel="loss saved by bumps in phase, thousandths", ylabel="learned participation ratio")
+    ax.legend(fontsize="small", loc="lower right")
+
+
 def by_gain(ax: Axes, curves: Mapping[str, Mapping[forecasts.Cell, Interval]]) -> None:
     """What is learned (dots with intervals) and what objectives prefer, against the gain, by names of curves."""
     looks = {

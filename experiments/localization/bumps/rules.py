@@ -159,21 +159,6 @@ def localisation(W: np.ndarray, b: np.ndarray, sign: int = -1) -> np.ndarray:
     return np.nanmedian(np.where(chosen, ratio, np.nan), axis=-1)
 
 
-def tails_of_training(tails: xr.Dataset, gaussian: xr.Dataset, sign: int = -1) -> dict[str, tuple[np.ndarray, list]]:
-    """Gains and intervals of :func:`localisation` over networks by "light", "Gaussian" and "heavy".
-
-    Args:
-        tails: W (tails, gain, seed, neuron, pixel), b; gaussian: the same without tails.
-    """
-    kinds = {"light": tails.sel(tails="light"), "Gaussian": gaussian, "heavy": tails.sel(tails="heavy")}
-    found = {}
-    for name, runs in kinds.items():
-        by_gain = [runs.sel(gain=g).transpose("seed", "neuron", "pixel") for g in runs.gain.values]
-        medians = [stats.student(localisation(one.W.values, one.b.values, sign)) for one in by_gain]
-        found[name] = (runs.gain.values, medians)
-    return found
-
-
 def on_torus(runs: xr.Dataset) -> xr.Dataset:
     """Share of positive biases (gain, seed), and medians over each population (sign, gain, seed) on the torus.
 

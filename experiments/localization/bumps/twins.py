@@ -1,4 +1,4 @@
-r"""Data with one covariance and three kinds of tails: filters in (9), and networks trained on the Gaussian kind.
+r"""Data with one covariance and three kinds of tails: filters in (9).
 
 A process with gain g has two twins of exactly its covariance: the heavy-tailed one of :mod:`shallow.data.nlgp` and the
 Gaussian one.  Whatever depends on second moments alone is the same for the three.  In (9) the Gaussian twin needs no
@@ -13,11 +13,9 @@ import xarray as xr
 
 from experiments.localization import dominance, networks
 from experiments.localization.bumps import filters
-from experiments.localization.laboratory import GaussianTwin
 from experiments.localization.reductions import saturated_dominance
-from shallow.book.recipes import Recipe, releases_gil
+from shallow.book.recipes import Recipe
 from shallow.stats import stream
-from shallow.train import online
 
 
 def bumps() -> np.ndarray:
@@ -57,31 +55,6 @@ def closed(ratio: np.ndarray, kurtosis: np.ndarray) -> np.ndarray:
     return np.array([saturated_dominance(*values) for values in zip(ratio, *kurtosis, strict=True)])
 
 
-@releases_gil
-def gaussian(gain: float, seed: int, *, steps: tuple[int, ...] | list[int] = (100, 4000)) -> xr.Dataset:
-    """A standard network on the Gaussian twins of the two classes of this gain: W (step, neuron, pixel), b, diverged.
-
-    Cost: 0.2 ms a step.
-    """
-    classes = tuple(map(GaussianTwin.of, networks.pair(gain)))
-    run = online.train(
-        networks.starts([seed]),
-        classes,
-        rngs=[stream("localization", "batches", seed)],
-        rate=networks.WIDTH / 2,
-        steps=steps[-1],
-        records=np.array(steps),
-    )
-    return xr.Dataset(
-        {
-            "W": (("step", "neuron", "pixel"), run.W[0]),
-            "b": (("step", "neuron"), run.b[0]),
-            "diverged": run.diverged[0],
-        },
-        {"step": list(steps)},
-    )
-
-
 # Records.
 
 #: Gains of the twins in (9): the kurtosis of a heavy-tailed pixel is finite at the first two.
@@ -93,12 +66,5 @@ RECORDS: dict[str, Recipe] = {
         in_objective,
         {"tails": ["light", "heavy"], "gain": GAINS, "seed": SEEDS},
         about="Objective (9) of bumps on data with light and heavy tails and one covariance",
-    ),
-    "gaussian_twins": Recipe(
-        gaussian,
-        {"gain": [0.3, 1.0, 3.0], "seed": SEEDS},
-        {"steps": [100, 4000]},
-        "Networks trained on Gaussian data with the covariances of the processes",
-        shortened={"steps": [100]},
     ),
 }

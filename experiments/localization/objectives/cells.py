@@ -274,7 +274,7 @@ def cosines(seeds: Sequence[int] = range(6), pairs: int = 10_000) -> xr.Dataset:
     r"""Waves and bumps chosen by (9), by cosines alone, and by either half of the trade-off; judged by (9).
 
     "cosines compared" has the largest $P(|\cos(w, X_1)| > |\cos(w, X_0)|)$, "most parallel" the largest mean square
-    cosine with class 1, "most orthogonal" the smallest with class 0, "mean squares" the largest ratio of the two, on one
+    cosine with class 1, "most orthogonal" the smallest with class 0, "mean squares" the largest ratio of both, on one
     draw of pairs.
 
     Returns:

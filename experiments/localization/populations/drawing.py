@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 
 from experiments.localization.populations import cells as populations
 from experiments.localization.populations import rules
+from shallow import stats
 from shallow.book import figures
 
 
@@ -67,17 +69,44 @@ def starts_and_ends(axes: np.ndarray, runs: xr.Dataset, outputs: xr.Dataset | No
     right.set(xlabel="all biases at the start", ylabel="loss above the best start, %")
 
 
-def constants(axes: np.ndarray, outputs: xr.Dataset) -> None:
-    r"""Biases of negative neurons and their localisation against their number, and biases against the formula."""
-    left, middle, right = axes
+def biases_at_rest(ax: Axes, outputs: xr.Dataset) -> None:
+    """Biases of negative neurons over the crossing against their number, without a constant and with a trained one."""
     for output, face in (("none", "full"), ("constant", "none")):
         for gain, colour in ((0.01, "train"), (3.0, "test")):
             one = outputs.sel(output=output, gain=gain, side="minus")
             word = "no constant" if output == "none" else "trained constant"
             look = {"ls": "none", "fillstyle": face, "ms": 5, "color": figures.COLOURS[colour]}
-            left.plot(one["count"], one.crossing, "o", label=f"$g = {gain:g}$, {word}", **look)
-            if gain == 3:
-                right.plot(one["count"], one.ipr, "o", **look)
+            ax.plot(one["count"], one.crossing, "o", label=f"$g = {gain:g}$, {word}", **look)
+    ax.axhline(1, color="0.5", ls=":")
+    ax.set(xlabel="negative neurons of 40", ylabel="$|b|/b_*$, negative neurons")
+
+
+def kept_shares(left: Axes, right: Axes, outputs: xr.Dataset) -> None:
+    """Shares of positive biases at the end and losses over the usual start's, by the start; with a trained constant."""
+    width = int(outputs["count"].isel(output=0, gain=0, seed=0).sum())
+    for gain, marker, colour in ((0.01, "o-", "train"), (3.0, "s--", "test")):
+        usual = outputs.loss.sel(output="constant", gain=gain)
+        look = {"fmt": marker, "ms": 4, "color": figures.COLOURS[colour], "label": f"$g = {gain:g}$"}
+        begun = [(int(name.split()[1]) / width, outputs.sel(output=name, gain=gain)) for name in rules.CONSTANT]
+        starts = [start for start, _ in begun]
+        ends = [stats.student(one["count"].sel(side="plus").values / width) for _, one in begun]
+        ratios = [stats.student((one.loss / usual).values) for _, one in begun]
+        figures.errorbars(left, starts, ends, **look | {"fmt": marker[0]})
+        figures.errorbars(right, starts, ratios, **look)
+    left.plot([0, 1], [0, 1], color="0.5", lw=0.8)
+    right.axhline(1, color="0.5", ls=":")
+    left.set(xlabel="share positive at the start", ylabel="share positive at the end")
+    right.set(xlabel="share positive at the start", ylabel="error over that of the usual start")
+    left.legend(fontsize="small")
+
+
+def constants(axes: np.ndarray, outputs: xr.Dataset) -> None:
+    r"""Biases of negative neurons and their localisation against their number, and biases against the formula."""
+    left, middle, right = axes
+    biases_at_rest(left, outputs)
+    for output, face in (("none", "full"), ("constant", "none")):
+        one = outputs.sel(output=output, gain=3.0, side="minus")
+        right.plot(one["count"], one.ipr, "o", ls="none", fillstyle=face, ms=5, color=figures.COLOURS["test"])
     for output, marker in (("none", "o"), ("constant", "s"), ("held +1/4", "^"), ("held -1/4", "v")):
         for gain, colour in ((0.01, "train"), (3.0, "test")):
             one = outputs.sel(output=output, gain=gain)
@@ -87,8 +116,6 @@ def constants(axes: np.ndarray, outputs: xr.Dataset) -> None:
             label = name if gain == 3 else None
             middle.plot(one.gaussian.values.ravel(), one.crossing.values.ravel(), marker, label=label, **look)
     middle.plot([0.5, 1.8], [0.5, 1.8], "k-", lw=0.6)
-    left.axhline(1, color="0.5", ls=":")
-    left.set(xlabel="negative neurons of 40", ylabel="$|b|/b_*$, negative neurons")
     middle.set(xlabel="formula", ylabel="$|b|/b_*$")
     middle.legend(title="constant", fontsize="small", title_fontsize="small")
     right.set(xlabel="negative neurons of 40", ylabel="inverse participation ratio")

@@ -120,7 +120,7 @@ def test_localisation_is_the_median_of_one_sign():
     np.testing.assert_allclose(rules.localisation(W, b, 1), 1 / 40)
 
 
-def test_training_by_tails_and_on_the_torus():
+def test_training_on_the_torus():
     W = np.zeros((4, 4, 4))
     W[:2, 0, 0], W[2:, 1::2], W[2:, ::2] = 1.0, 1.0, -1.0
     networks = table({"gain": [3.0], "seed": [0, 1], "neuron": range(4)}, b=[-1.0, -1.0, 1.0, 1.0])
@@ -128,7 +128,3 @@ def test_training_by_tails_and_on_the_torus():
     assert found.share.values.tolist() == [[0.5, 0.5]]
     np.testing.assert_allclose(found.ipr.sel(gain=3.0, seed=0).values, [1.0, 1 / 16])
     np.testing.assert_allclose(found.frequency.sel(gain=3.0, seed=0, sign=1), 2.0)
-    ring = networks.assign(W=((*networks.b.dims, "pixel"), np.tile(W.reshape(4, 16), (1, 2, 1, 1))))
-    tails = xr.concat([ring, ring.assign(W=ring.W * 0 + 1)], xr.DataArray(["light", "heavy"], dims="tails"))
-    by_tails = rules.tails_of_training(tails, ring)
-    assert [by_tails[name][1][0].estimate for name in ("light", "Gaussian", "heavy")] == [1.0, 1.0, 1 / 16]
