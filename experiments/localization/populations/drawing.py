@@ -81,8 +81,11 @@ def biases_at_rest(ax: Axes, outputs: xr.Dataset) -> None:
     ax.set(xlabel="negative neurons of 40", ylabel="$|b|/b_*$, negative neurons")
 
 
-def kept_shares(left: Axes, right: Axes, outputs: xr.Dataset) -> None:
-    """Shares of positive biases at the end and losses over the usual start's, by the start; with a trained constant."""
+def kept_shares(left: Axes, right: Axes, outputs: xr.Dataset, runs: xr.Dataset) -> None:
+    """Shares of positive biases at the end, and losses over the usual start's, by the start, with a trained constant.
+
+    Crosses are networks without one, of the record of arrangements (`runs`).
+    """
     width = int(outputs["count"].isel(output=0, gain=0, seed=0).sum())
     for gain, marker, colour in ((0.01, "o-", "train"), (3.0, "s--", "test")):
         usual = outputs.loss.sel(output="constant", gain=gain)
@@ -93,6 +96,10 @@ def kept_shares(left: Axes, right: Axes, outputs: xr.Dataset) -> None:
         ratios = [stats.student((one.loss / usual).values) for _, one in begun]
         figures.errorbars(left, starts, ends, **look | {"fmt": marker[0]})
         figures.errorbars(right, starts, ratios, **look)
+    starts = {name: rules.EXTREME[name] for name in ("begun at -0.5", "begun at +0.5")} | rules.MODERATE
+    ends = [rules.shares(runs.sel(network=name)).ravel() for name in starts]
+    x, y = np.repeat(list(starts.values()), [len(end) for end in ends]), np.concatenate(ends)
+    left.plot(x, y, "x", color="0.5", ms=4, label="no constant")
     left.plot([0, 1], [0, 1], color="0.5", lw=0.8)
     right.axhline(1, color="0.5", ls=":")
     left.set(xlabel="share positive at the start", ylabel="share positive at the end")
