@@ -55,7 +55,7 @@ def designs(looked: xr.Dataset, errors: xr.Dataset) -> Figure:
     return fig
 
 
-def seesaw(lever: xr.Dataset, lifters: xr.Dataset) -> Figure:
+def lever_and_lifters(lever: xr.Dataset, lifters: xr.Dataset) -> Figure:
     """Shares of runs with a bump by the place of the lone point and by the points that lift the middle."""
     fig, (left, right) = plt.subplots(1, 2, figsize=(7, 2.9), sharey=True, layout="constrained")
     shares = [stats.wilson(flags) for flags in lever.diverging.transpose("at", "seed").values > 0]

@@ -1,4 +1,4 @@
-"""A seesaw: how far the lone point lies from its neighbours, and how many points lift the middle.
+"""A beam: how far the lone point lies from its neighbours, and how many points lift the middle.
 
 Bumps are those of :mod:`.cells`, with small steps.
 """
