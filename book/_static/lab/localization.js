@@ -2,7 +2,7 @@
  * apart.
  *
  * `compute` is the library's computation (shallow.train.online, experiments.localization.laboratory) in float64, on the
- * library's samples.  Sums are in another order: it agrees to some 1e-14 before rounding errors grow in training.
+ * library's samples; with a trained constant that of shallow.train.whole_committee.  Sums are in another order: it agrees to some 1e-14 before rounding errors grow in training.
  */
 globalThis.ShallowLab ??= { models: {} };
 
@@ -42,15 +42,15 @@ globalThis.ShallowLab ??= { models: {} };
       return [...kept.map(wave(cosines)), ...kept.filter((k) => !single(k)).map(wave(sines))];
     }
     // A class: its waves by pixel, (N, rank), and what becomes of every pixel.
-    function process(length, { kind, gain }) {
-      const waves = root(kind === "Gaussian twin" ? covariance(length, gain) : latent(length)), rank = waves.length;
+    function process(length, tails, gain) {
+      const waves = root(tails === "Gaussian" ? covariance(length, gain) : latent(length)), rank = waves.length;
       const a = 2 * gain * gain / (1 + 2 * gain * gain), size = Math.sqrt(1 / (2 / Math.PI * Math.asin(a)));
       const scaled = (x, factor) => { for (let k = 0; k < x.length; k++) x[k] *= factor; };
       const bend = {
-        process: (x) => { scaled(x, Math.SQRT2 * gain); scaled(erf(x), size); },
-        "heavy-tailed twin": (x) => { scaled(x, 1 / Math.sqrt(4 + 1 / gain ** 2)); scaled(erfi(x), size); },
-        "Gaussian twin": () => {},
-      }[kind];
+        light: (x) => { scaled(x, Math.SQRT2 * gain); scaled(erf(x), size); },
+        heavy: (x) => { scaled(x, 1 / Math.sqrt(4 + 1 / gain ** 2)); scaled(erfi(x), size); },
+        Gaussian: () => {},
+      }[tails];
       return { rank, bend, pixels: transposed(Float64Array.from(waves.flat()), rank, N) };
     }
 
@@ -84,8 +84,8 @@ globalThis.ShallowLab ??= { models: {} };
       const sorted = values.slice().sort((p, q) => p - q), half = sorted.length >> 1;
       return sorted.length ? (sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2) : null;
     }
-    function measured(W, b, loss) {
-      const found = { loss };
+    function measured(W, b, c, loss) {
+      const found = { loss, c };
       for (const [name, sign] of [["minus", -1], ["plus", 1]]) {
         const shapes = [...b.keys()].filter((j) => population(b[j]) === sign).map((j) => shape(W, j));
         found[name] = shapes.length;
@@ -98,13 +98,16 @@ globalThis.ShallowLab ??= { models: {} };
     // ------------------------------------------------------------------------------------------------------ training
 
     function start(settings) {
-      const { width: K, positive, seed, rate, biases } = settings, rows = Number(settings.batch), size = rows / 2;
+      const { width: K, positive, seed, rate, biases, gain } = settings, rows = Number(settings.batch), size = rows / 2;
       const deviation = Math.sqrt(2 / (N + K)), steps = records(settings.steps), share = 1 / K / rows;
       const W = streams.named("localization", "start", seed).normal(K * N).map((value) => deviation * value);
       const sign = Float64Array.from({ length: K }, (_, k) => (k < positive * K ? 1 : -1));
       const b = biases === "from ±1/2" ? sign.map((value) => LEVEL * value) : zeros(K);
       const held = biases === "held to signs";
-      const classes = [settings.slow, settings.fast].map((length) => process(length, settings));
+      const { slow, slow_tails: first, fast, fast_tails: second } = settings;
+      const classes = [process(slow, first, gain), process(fast, second, gain)];
+      const trained = settings.constant === "trained";
+      let c = Number(settings.constant) || 0;
       const fill = normals(streams.named("localization", "batches", seed));
       const white = zeros(BLOCK * N + GROUP), mixed = classes.map(({ rank }) => zeros(size * rank));
       const x = zeros(rows * N), halves = [x.subarray(0, size * N), x.subarray(size * N)], columns = zeros(N * rows);
@@ -131,14 +134,16 @@ globalThis.ShallowLab ??= { models: {} };
         erf(pull, slope);
         output.fill(0);
         for (let k = 0, at = 0; k < K; k++) for (let i = 0; i < rows; i++, at++) output[i] += pull[at];
-        let loss = 0;
+        let loss = 0, sum = 0;
         for (let i = 0; i < rows; i++) {
-          const error = settings.offset + output[i] / K - (i < size ? 1 : -1);
+          const error = c + output[i] / K - (i < size ? 1 : -1);
           loss += 0.5 * error * error;
+          sum += error;
           output[i] = share * error;
         }
+        if (trained) c -= rate * share * sum;
         for (let k = 0, at = 0; k < K; k++) {
-          let sum = 0;
+          sum = 0;
           for (let i = 0; i < rows; i++, at++) sum += (slope[at] *= output[i]);
           const bias = b[k] - rate * sum;
           b[k] = held ? sign[k] * Math.max(sign[k] * bias, 0) : bias;
@@ -149,14 +154,15 @@ globalThis.ShallowLab ??= { models: {} };
         return loss / rows;
       }
 
-      const run = { epoch: 0, last: settings.steps, done: false, diverged: null, values: measured(W, b, null) };
+      const shown = (loss) => measured(W, b, trained ? c : null, loss);
+      const run = { epoch: 0, last: settings.steps, done: false, diverged: null, values: shown(null) };
       let since = 0, sum = 0, spent = 0;
       run.advance = () => {
         const began = performance.now();
         sum += move();
         if (!W.every(Number.isFinite)) return Object.assign(run, { done: true, diverged: run.epoch });
         if (steps.includes(run.epoch)) {
-          run.values = measured(W, b, sum / (run.epoch - since));
+          run.values = shown(sum / (run.epoch - since));
           since = run.epoch;
           sum = 0;
         }
@@ -171,9 +177,12 @@ globalThis.ShallowLab ??= { models: {} };
     return { start, records, shape, population, N };
   }
 
-  function python({ kind, gain, slow, fast, width, biases, positive, offset, seed, rate, steps, batch }) {
+  function python(settings) {
+    const { gain, width, biases, positive, constant, seed, rate, steps, batch } = settings;
     const held = biases === "held to signs", begun = biases === "from ±1/2", signed = held || begun;
-    const tails = kind === "heavy-tailed twin" ? ', tails="heavy"' : "";
+    const trained = constant === "trained", offset = Number(constant) || 0;
+    const batches = `stream("localization", "batches", ${seed})`;
+    const law = (name) => `laboratory.noise("${settings[`${name}_tails`]}", ${gain}, ${settings[name]})`;
     return `import dataclasses
 
 import numpy as np
@@ -183,14 +192,14 @@ from shallow.stats import stream
 from shallow.train import online
 from shallow.train.run import log_spaced
 
-pair = networks.pair(${gain}, lengths=(${slow}, ${fast})${tails})
-${kind === "Gaussian twin" ? "pair = tuple(laboratory.GaussianTwin.of(process) for process in pair)\n" : ""
-}network = networks.starts([${seed}], ${width}, dtype=np.float64)
+pair = ${law("slow")}, ${law("fast")}  # tails, gain, length
+network = networks.starts([${seed}], ${width}, dtype=np.float64)
 ${signed ? `up = np.arange(${width}) < ${positive} * ${width}\n` : ""}${
   begun ? "network = dataclasses.replace(network, b=np.where(up, 0.5, -0.5)[None])\n" : ""}${
-  held ? "bounds = np.where(up, 0, -np.inf), np.where(up, np.inf, 0)\n" : ""}run = online.train(
-    network, pair, rngs=[stream("localization", "batches", ${seed})], rate=${rate}, steps=${steps},
-    batch=${batch}, offset=${offset}${held ? ", bounds=bounds" : ""}, records=log_spaced(${steps}, 12),
+  held ? `bounds = np.where(up, 0, -np.inf)${trained ? "[0]" : ""}, np.where(up, np.inf, 0)${trained ? "[0]" : ""}\n` : ""
+}run = ${trained ? "laboratory.train_with_constant" : "online.train"}(
+    network, pair, ${trained ? `rng=${batches}` : `rngs=[${batches}]`}, rate=${rate}, steps=${steps}, batch=${batch},
+    ${offset ? `offset=${offset}, ` : ""}${held ? "bounds=bounds, " : ""}records=log_spaced(${steps}, 12),
 )
 W, b = run.last.W[0], run.last.b[0]
 values = laboratory.measured(run)

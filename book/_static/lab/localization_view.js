@@ -7,7 +7,7 @@
   const { records, shape, population, N } = model;
   const GAINS = [0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 1, 2, 3, 5, 10, 30, 100], WIDTHS = [4, 8, 20, 40, 60, 100];
   const RATES = [1, 2, 5, 10, 20, 50, 100], SHARES = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1];
-  const LENGTHS = [0.5, 1, 1.5, 2, 2.5, 3];
+  const LENGTHS = [0.5, 1, 1.5, 2, 2.5, 3], TAILS = ["light", "Gaussian", "heavy"];
   const NOISE = 3 / (N + 2), SHOWN = 6;
   const whole = (number) => Math.round(number).toLocaleString("en-US");
   const last = (values) => values?.[values.length - 1];
@@ -31,11 +31,12 @@
     const group = (name, word) => (now(name) === 0 ? `no ${word} bias` : `${now(name)} ${word} `
       + `bias${now(name) === 1 ? "" : "es"} (inverse participation ratio ${now(`ipr_${name}`).toFixed(3)}, `
       + `frequency ${now(`frequency_${name}`).toFixed(1)})`);
+    const constant = now("c") == null ? "" : `; constant ${now("c").toFixed(2).replace("-", "−")}`;
     const pace = live && arrays.pace?.[0] > 0 ? ` ${whole(arrays.pace[0])} steps a second.` : "";
     if (!step && settings.biases !== "from ±1/2") return "Before training: all biases are 0, all fields noise.";
     return `${step ? `After step ${whole(step)}` : "Before training"}: ${group("minus", "negative")}, `
       + `${group("plus", "positive")}; white noise has ${NOISE.toFixed(3)} and 10`
-      + `${step ? `; loss ${now("loss").toFixed(3)}` : ""}.${pace}`;
+      + `${step ? `; loss ${now("loss").toFixed(3)}` : ""}${constant}.${pace}`;
   }
 
   // ------------------------------------------------------------------------------------------------ what is painted
@@ -143,6 +144,7 @@
   const choice = (name, group, options, label, help, shows) =>
     ({ name, label, kind: "choice", options, group, help, shows });
   const slider = (...of) => ({ ...choice(...of), kind: "scale" });
+  const tailsTold = "light: the chapter's noise; Gaussian or heavy: noise of exactly the same covariance";
   const signed = ({ biases: kind }) => kind !== "from 0";
   const populations = [{ label: "negative bias", colour: "minus", mark: "line" },
     { label: "positive bias", colour: "plus", mark: "line" }];
@@ -169,22 +171,29 @@
     title: "Laboratory: grow a receptive field",
     needs: ["streams", "algebra", "vectors"], unit: "step", records: ({ steps: most }) => records(most),
     length: ({ steps: most }) => most, duration: { slow: 20000, fast: 6000 }, tolerance: 1e-8, least: 0.001, describe,
-    refuse: ({ slow, fast }) => (slow === fast ? "The classes are equal: there is nothing to learn." : null),
-    columns: [["loss", "loss"], ["minus", "negative biases", String], ["ipr_minus", "their inverse participation ratio"],
+    refuse: ({ slow, fast, slow_tails: first, fast_tails: second, biases: kind, constant, positive }) => {
+      if (slow === fast && first === second) return "The classes are equal: there is nothing to learn.";
+      const both = kind === "held to signs" && positive > 0 && positive < 1;
+      return both && constant === "trained" ? "With a trained constant all biases are held to one sign: choose the "
+        + "share 0 or 1." : null;
+    },
+    columns: [["loss", "loss"], ["c", "constant"], ["minus", "negative biases", String], ["ipr_minus", "their inverse participation ratio"],
       ["frequency_minus", "their frequency"], ["plus", "positive biases", String],
       ["ipr_plus", "their inverse participation ratio"], ["frequency_plus", "their frequency"]],
     seconds: ({ steps: most, batch, width }) => most * Number(batch) * (2.5e-6 + 6e-8 * width),
     controls: [
-      choice("kind", "data", ["process", "Gaussian twin", "heavy-tailed twin"], "kind of data",
-        "the chapter's noise, or noise of the same covariance that is Gaussian or has heavy tails"),
-      slider("gain", "data", GAINS, "gain g", "small: nearly Gaussian values; large: nearly −1 and +1 alone"),
-      choice("slow", "data", LENGTHS, "length, class +1", "over how many pixels noise of this class stays alike"),
-      choice("fast", "data", LENGTHS, "length, class −1", "over how many pixels noise of this class stays alike"),
+      choice("slow_tails", "data", TAILS, "tails, slow class", tailsTold),
+      choice("fast_tails", "data", TAILS, "tails, fast class", tailsTold),
+      choice("slow", "data", LENGTHS, "length, slow class", "over how many pixels noise of the class +1 stays alike"),
+      choice("fast", "data", LENGTHS, "length, fast class", "over how many pixels noise of the class −1 stays alike"),
+      slider("gain", "data", GAINS, "gain g",
+        "small: light and heavy tails are nearly Gaussian; large: light-tailed values are nearly −1 and +1 alone"),
       slider("width", "network", WIDTHS, "neurons", "number of hidden neurons"),
       choice("biases", "network", ["from 0", "from ±1/2", "held to signs"], "biases",
         "where they begin, and whether they may change their signs"),
       choice("positive", "network", SHARES, "share of positive biases", "of the neurons, at the start", signed),
-      choice("offset", "network", [-0.5, 0, 0.5], "added to the output", "a constant that is not trained"),
+      choice("constant", "network", ["none", "trained", "-0.5", "0.5"], "constant in the output",
+        "added to the output: none, one that begins at 0 and is learned, or one that is held"),
       { name: "seed", label: "seed", kind: "whole", max: 2 ** 32 - 1, group: "network",
         help: "a number from which data and first weights are drawn" },
       slider("rate", "training", RATES, "learning rate", "size of the steps of gradient descent"),
