@@ -23,7 +23,7 @@ OPENED = {
     "cyclic_labels": ("Epoch 20,000: training loss ", 0),
     "heavy_tails": ("", 1e-12),
     "hidden_structure": ("After epoch {epochs}: ", 1e-9),
-    "localization": ("After step 1,000: ", 0),
+    "localization": ("After step {steps:,}: ", 0),
     "simplicity_bias": ("After step 10,000: 99 % of the network in ", 1e-12),
 }
 #: Where presets are long: those that are trained again here.  The others are in node, whose engine is Chromium's.
@@ -149,10 +149,10 @@ KEYBOARD = {
     ),
     "localization": (
         {"gain": "ArrowLeft"},
-        {"kind of data": "heavy-tailed twin", "biases": "held to signs", "share of positive biases": "0.25"}
-        | {"batch": "40", "steps": "100"},
-        ['networks.pair(2, lengths=(2, 1), tails="heavy")', "bounds=bounds"],
-        "kind=heavy-tailed+twin&gain=2&",
+        {"tails, fast class": "heavy", "biases": "held to signs", "share of positive biases": "1"}
+        | {"constant in the output": "trained", "batch": "40", "steps": "100"},
+        ['laboratory.noise("heavy", 2, 1)', "laboratory.train_with_constant(", "bounds=bounds"],
+        "fast_tails=heavy&gain=2&",
         "After step 100:",
     ),
     "simplicity_bias": (
@@ -205,7 +205,7 @@ STARTED = {
     "cyclic_labels": ("c6=", "no bump of the test loss. Identical to the book's run: yes"),
     "heavy_tails": ("labels=permuted", "Agrees with the book's run to"),
     "hidden_structure": ("first=1+epoch", "explains 0 % of the variance"),
-    "localization": ("offset=0.5&", "40 negative biases, no positive bias, Agrees with the book's run to"),
+    "localization": ("constant=0.5&", "40 negative biases, no positive bias, Agrees with the book's run to"),
     "simplicity_bias": ("margin=0&", "in 4 groups of neurons"),
 }
 

@@ -278,7 +278,7 @@
     panels: [
       { ...inEveryOrthant, main: true, shows: (view) => shelled(view) && single(view) && !flat(view) },
       {
-        title: "What the network says over the plane", main: true, bare: true, height: 300, tells: planeTold,
+        title: "What the network says over the plane", main: true, bare: true, height: 264, tells: planeTold,
         key: () => [{ label: "outer class", colour: "plus", mark: "dot" },
           { label: "inner class", colour: "minus", mark: "dot" },
           { label: "empty quadrant: where its shells would lie", colour: "test", mark: "dash" }],

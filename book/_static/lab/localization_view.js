@@ -202,7 +202,7 @@
     ],
     panels: [
       {
-        title: "The weights of every neuron, one row each", main: true, bare: true, height: 320, tells: heatTold,
+        title: "The weights of every neuron, one row each", main: true, bare: true, height: 420, tells: heatTold,
         key: () => [{ label: "positive weight", colour: "purple", mark: "square" },
           { label: "negative weight", colour: "amber", mark: "square" },
           { label: "between the signs of the biases b", colour: "text", mark: "line" }],
@@ -217,12 +217,12 @@
         series: [negative, positive, noise, ...then], data: curves(["ipr_minus", "ipr_plus"], NOISE),
       },
       {
-        title: "Six of the largest fields", bare: true, height: 320, tells: largestTold, key: () => populations,
+        title: "Six of the largest fields", bare: true, height: 264, tells: largestTold, key: () => populations,
         x: { name: "", label: "", range: [0, 1], write: String }, y: { label: "", range: () => [0, 1] },
         series: [{ label: "", colour: "text" }], data: () => [[0, 1], [null, null]], draw: largest,
       },
       {
-        title: "Every neuron: the larger, the more local its field", height: 320, tells: discsTold, key: () => dots,
+        title: "Every neuron: the larger, the more local its field", height: 264, tells: discsTold, key: () => dots,
         x: { name: "frequency", label: "mean frequency of w, cycles per ring", range: [0, N / 2], write: String,
           ticks: String },
         y: { label: "bias b", range: biases }, series: [{ label: "", colour: "text" }],

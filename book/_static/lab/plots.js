@@ -17,7 +17,7 @@ globalThis.ShallowLab ??= { models: {} };
   "use strict";
 
   const PHONE = 520;  // pixels under which plots are less high
-  const HIGH = 216, HIGHEST = 264, LESS = 50;
+  const HIGH = 216, LESS = 50;
   // Marks of a key, in a box of 20 x 12.
   const MARKS = {
     line: "M0 6H20", dash: "M0 6H7M12 6H19", dot: "M6 6a4 4 0 1 0 8 0a4 4 0 1 0 -8 0",
@@ -106,8 +106,7 @@ globalThis.ShallowLab ??= { models: {} };
     }
     const size = () => {
       const { height = HIGH } = panel;
-      const high = Math.min(height, HIGHEST);
-      return { width: Math.max(200, box.clientWidth), height: el.clientWidth < PHONE ? high - LESS : high };
+      return { width: Math.max(200, box.clientWidth), height: el.clientWidth < PHONE ? height - LESS : height };
     };
     // Without a pointer over the plot the legend has the values of the moment that is shown.
     const newest = (u) => {

@@ -216,7 +216,7 @@
     ],
     panels: [
       {
-        title: "Every neuron: where it points, and how heavy it is", main: true, bare: true, height: 320,
+        title: "Every neuron: where it points, and how heavy it is", main: true, bare: true, height: 264,
         tells: arrowsTold,
         key: () => [...signs, { label: "where small neurons turn to", colour: "text", mark: "down" },
           { label: "no points here", colour: "shade", mark: "band" }],
