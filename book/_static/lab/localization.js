@@ -182,7 +182,7 @@ globalThis.ShallowLab ??= { models: {} };
     const held = biases === "held to signs", begun = biases === "from ±1/2", signed = held || begun;
     const trained = constant === "trained", offset = Number(constant) || 0;
     const batches = `stream("localization", "batches", ${seed})`;
-    const law = (name) => `laboratory.noise("${settings[`${name}_tails`]}", ${gain}, ${settings[name]})`;
+    const noise = (name) => `laboratory.noise("${settings[`${name}_tails`]}", ${gain}, ${settings[name]})`;
     return `import dataclasses
 
 import numpy as np
@@ -192,7 +192,7 @@ from shallow.stats import stream
 from shallow.train import online
 from shallow.train.run import log_spaced
 
-pair = ${law("slow")}, ${law("fast")}  # tails, gain, length
+pair = ${noise("slow")}, ${noise("fast")}  # tails, gain, length
 network = networks.starts([${seed}], ${width}, dtype=np.float64)
 ${signed ? `up = np.arange(${width}) < ${positive} * ${width}\n` : ""}${
   begun ? "network = dataclasses.replace(network, b=np.where(up, 0.5, -0.5)[None])\n" : ""}${
@@ -202,7 +202,7 @@ ${signed ? `up = np.arange(${width}) < ${positive} * ${width}\n` : ""}${
     ${offset ? `offset=${offset}, ` : ""}${held ? "bounds=bounds, " : ""}records=log_spaced(${steps}, 12),
 )
 W, b = run.last.W[0], run.last.b[0]
-values = laboratory.measured(run)
+${trained ? "c = run.c[-1]\n" : ""}values = laboratory.measured(run)
 `;
   }
 

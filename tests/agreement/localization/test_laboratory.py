@@ -111,6 +111,7 @@ def test_the_lines_shown_as_python_give_the_same_network(runs):
         there = program(page)
         assert np.array_equal(there["W"], run.last.W[0]) and np.array_equal(there["b"], run.last.b[0])
         assert apart(there["values"], page["values"]) < TOLERANCE
+        assert there.get("c") == there["values"]["c"][-1]
 
 
 def test_the_book_s_own_setting_is_the_book_s_network():
