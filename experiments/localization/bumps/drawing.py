@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from experiments.localization import networks
-from experiments.localization.bumps import forecasts, laws
+from experiments.localization.bumps import contest, forecasts, laws
 from experiments.localization.populations import cells as populations
+from shallow import stats
 from shallow.book import figures
 from shallow.stats import Interval
 
@@ -82,16 +83,28 @@ def against(ax: Axes, forecast: Mapping[forecasts.Cell, float], learned: Mapping
     ax.minorticks_off()
 
 
-def by_phases(ax: Axes, contest: xr.Dataset, others: xr.Dataset) -> None:
+def in_phase(ax: Axes, width: float = 2.9) -> None:
+    """A bump, and the same waves moved by random phases."""
+    bump = np.exp(-(((np.arange(networks.N) - networks.N / 2) / width) ** 2))
+    moved = contest.scrambled(bump, stats.stream("localization", "out of phase"))
+    ax.plot(bump, "-", color=figures.COLOURS["label_minus"], lw=1.5, label="in phase")
+    ax.plot(moved, "--", color="0.4", lw=1.2, label="out of phase")
+    ax.set(xlabel="pixel", title="the same waves", ylim=(None, 1.6))
+    ax.legend(fontsize="small")
+
+
+def by_phases(ax: Axes, tails: xr.Dataset, others: xr.Dataset) -> None:
     """:func:`against` the loss that bumps save by the phases of their waves, in thousandths, of both records."""
     saved, learned = {}, {}
-    for runs in (contest, others):
+    for runs in (tails, others):
         learned |= forecasts.intervals(runs.ipr.sel(sign=-1))
         saved |= {cell: 1000 * one.estimate for cell, one in forecasts.intervals(forecasts.phases(runs)).items()}
     against(ax, saved, learned)
     ax.axvline(0, color="0.6", lw=0.8)
     ax.set_xscale("symlog", linthresh=1)
-    ax.set(xlabel="loss saved by bumps in phase, thousandths", ylabel="learned participation ratio")
+    shocks = [cell for cell in learned if cell[0] == "sparse/sparse"]
+    ax.text(np.mean([saved[cell] for cell in shocks]), 0.28, "shocks\nin both", fontsize="small", ha="center")
+    ax.set(xlabel="loss saved in phase, thousandths", ylabel="learned participation ratio")
     ax.legend(fontsize="small", loc="lower right")
 
 
