@@ -202,7 +202,7 @@
     ],
     panels: [
       {
-        title: "The weights of every neuron, one row each", main: true, bare: true, height: 420, tells: heatTold,
+        title: "The weights of every neuron, one row each", main: true, bare: true, height: 370, tells: heatTold,
         key: () => [{ label: "positive weight", colour: "purple", mark: "square" },
           { label: "negative weight", colour: "amber", mark: "square" },
           { label: "between the signs of the biases b", colour: "text", mark: "line" }],
@@ -210,9 +210,9 @@
         series: [{ label: "", colour: "text" }], data: () => [[0, 1], [null, null]], draw: heat,
       },
       {
-        title: "How local the fields are: median inverse participation ratio", main: true, x: steps,
+        title: "How local fields are: inverse participation ratio", main: true, x: steps,
         tells: each("ipr", 3, "Median inverse participation ratio"),
-        y: { label: "ratio", range: ({ values, book }) =>
+        y: { label: "median ratio", range: ({ values, book }) =>
           [0, Math.max(0.4, 1.1 * Math.max(...both(values, book, ["ipr_minus", "ipr_plus"])))] },
         series: [negative, positive, noise, ...then], data: curves(["ipr_minus", "ipr_plus"], NOISE),
       },
