@@ -44,7 +44,7 @@ def exact_losses(ax: Axes, places: poor_cluster.Places, epochs: int = 25_000) ->
         loss = found.cluster_loss.sel(cluster=cluster)
         ax.plot(found.epoch[1:], loss[1:], color=colour, ls=style, lw=1.3, label=label)
     ax.plot(found.epoch[1:], found.test_loss[1:], color="k", lw=2, label="mean of all")
-    ax.set(xscale="log", xlabel=r"training time in epochs of $\eta = 0.001$", ylabel="test loss", ylim=(0, None))
+    ax.set(xscale="log", xlabel=r"training time in epochs of $\eta = 0.001$", ylabel="test loss", ylim=(0, 5))
     ax.legend(fontsize="small", loc="upper left", ncols=2)
 
 
