@@ -179,6 +179,13 @@ def longest(path: Flow) -> int:
     return int(np.diff(path.times[: path.margins[:, -1].argmin() + 1]).argmax())
 
 
+def pushes(places: Places) -> tuple[float, float, float, float]:
+    """Speed of f at the last of six places on the longest piece: by those that lift, the middle, its own, all."""
+    path = places.solve()
+    by_place = levers(places, path, longest(path))[:, -1]
+    return tuple(map(float, (by_place[[1, 3]].sum(), by_place[2], by_place[-1], by_place.sum())))
+
+
 @dataclass(frozen=True)
 class Places:
     """Places, their labels and numbers of points (k,), with a kernel and a function to start from.

@@ -180,3 +180,12 @@ def test_the_push_of_the_others_grows_with_the_arm_and_the_hold_of_the_lone_poin
     arms = (0.9 + 0.5) / (0.1 + 0.5)
     assert others == pytest.approx(arms, rel=0.02) and own == pytest.approx(arms**2, rel=0.15)
     assert own != pytest.approx(arms, rel=0.5)
+
+
+def test_pushes_on_the_last_place_add_up_to_its_speed_and_the_middle_helps_it():
+    for points in (1, 2):
+        places = poor_cluster.six(points)
+        path = places.solve()
+        lifting, middle, own, total = poor_cluster.pushes(places)
+        assert total == pytest.approx(poor_cluster.standing(places, path, poor_cluster.longest(path)).speed)
+        assert total == pytest.approx(lifting + middle + own) and lifting < 0 < own < middle
