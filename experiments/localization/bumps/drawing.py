@@ -102,6 +102,7 @@ def by_phases(ax: Axes, tails: xr.Dataset, others: xr.Dataset) -> None:
     against(ax, saved, learned)
     ax.axvline(0, color="0.6", lw=0.8)
     ax.set_xscale("symlog", linthresh=1)
+    ax.set_xlim(-5, 300)
     shocks = [cell for cell in learned if cell[0] == "sparse/sparse"]
     ax.text(np.mean([saved[cell] for cell in shocks]), 0.28, "shocks\nin both", fontsize="small", ha="center")
     ax.set(xlabel="loss saved in phase, thousandths", ylabel="learned participation ratio")
