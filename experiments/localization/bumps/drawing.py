@@ -105,7 +105,7 @@ def by_phases(ax: Axes, tails: xr.Dataset, others: xr.Dataset) -> None:
     ax.set_xlim(-5, 300)
     shocks = [cell for cell in learned if cell[0] == "sparse/sparse"]
     ax.text(np.mean([saved[cell] for cell in shocks]), 0.28, "shocks\nin both", fontsize="small", ha="center")
-    ax.set(xlabel="loss saved in phase, thousandths", ylabel="learned participation ratio")
+    ax.set(xlabel="loss saved in phase,\nthousandths", ylabel="learned participation ratio")
     ax.legend(fontsize="small", loc="lower right")
 
 
