@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from scipy.ndimage import median_filter, percentile_filter
 
-from experiments.cyclic_labels import laboratory, loss_curves
+from experiments.cyclic_labels import loss_curves
 from experiments.cyclic_labels.loss_curves import EPOCHS
 from shallow import checks, nets
 from shallow.book.recipes import Recipe, releases_gil
@@ -151,16 +151,6 @@ def outcomes(trained: xr.Dataset) -> xr.Dataset:
     """Bumps and last losses, traces and errors of runs stacked along `seed`; the number of a cluster is `place`."""
     last = trained[["train_loss", "test_loss", "trace", "error", "cluster_error"]].isel(epoch=-1, drop=True)
     return xr.merge([slow(trained), last.rename(cluster="place"), trained.zero_epoch])
-
-
-@releases_gil
-def of_counts(seed: int, counts: tuple[int, ...]) -> xr.Dataset:
-    """:func:`slow` of a run of the laboratory with these numbers of points in the clusters."""
-    _, run = laboratory.train(laboratory.settings(counts, seed=seed))
-    losses = loss_curves.hinge(run.predictions)
-    data = {"train_loss": ("epoch", run.loss), "test_loss": ("epoch", losses.mean(axis=-1))}
-    data["cluster_loss"] = (("epoch", "cluster"), loss_curves.by_cluster(losses))
-    return slow(xr.Dataset(data, {"epoch": run.epochs}).expand_dims(seed=[seed])).isel(seed=0, drop=True)
 
 
 @releases_gil

@@ -18,8 +18,6 @@ from shallow.train import univariate
 from shallow.train.run import schedule
 
 AT = (0.1, 0.3, 0.5, 0.7, 0.9)  # from the border with its neighbour (0) to the end of the interval (1)
-
-
 LIFTERS = (6, 8, 10, 12, 14)  # points in each of the two middle clusters of the poor cluster's label
 
 
