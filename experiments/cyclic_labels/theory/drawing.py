@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
 
@@ -11,23 +13,32 @@ from shallow.book import figures
 from shallow.book.figures import BLUE, ORANGE, PINK
 
 
-def exact_outputs(ax: Axes, places: poor_cluster.Places) -> None:
-    """The exact output at both ends of the longest piece before the last place is at its worst, and at the end."""
-    path = places.solve()
+def frames(axes: Sequence[Axes], places: poor_cluster.Places) -> None:
+    """The exact output before, late in, and after its longest piece: a beam on its supports, with what pulls."""
+    path, last = places.solve(), places.x[-1]
     piece = poor_cluster.longest(path)
-    outputs = path.coefficients * places.labels @ places.kernel(loss_curves.GRID)
-    figures.clusters(ax, places.periods)
-    for corner, style in ((piece, ":"), (piece + 1, "--"), (len(path.times) - 1, "-")):
-        epochs = path.times[corner] / 1e-3
-        label = f"epoch {epochs:.0f}" if epochs < 10 else f"epoch {round(epochs, -2):.0f}"
-        ax.plot(loss_curves.GRID, outputs[corner], ls=style, color="k", lw=1.3, label=label)
-    for sign, marker in ((1, "^"), (-1, "v")):
-        at = places.labels == sign
-        ax.plot(
-            places.x[at], places.labels[at], marker, color=figures.COLOURS["label_plus" if sign > 0 else "label_minus"]
-        )
-    ax.set(xlabel="$x$", ylabel="output $f(x)$")
-    ax.legend(fontsize="small")
+    times = np.array([path.times[piece], 0.2 * path.times[piece] + 0.8 * path.times[piece + 1], path.times[-1]])
+    outputs = path.at(times) * places.labels @ places.kernel(loss_curves.GRID)
+    arrow = {"arrowstyle": "-|>", "lw": 2.5, "shrinkA": 0, "shrinkB": 0}
+    names = ("held at two places", "lifted between them", "bent back")
+    for ax, epochs, output, name in zip(axes, times / 1e-3, outputs, names, strict=True):
+        figures.clusters(ax, places.periods)
+        ax.plot(places.x[:-1], places.labels[:-1], "o", color="0.6", ms=5)
+        ax.plot(last, places.labels[-1], "o", color=ORANGE, ms=7)
+        ax.plot(loss_curves.GRID, output, color="k", lw=2)
+        ax.set_title(f"{name},\nepoch {epochs if epochs < 10 else round(epochs, -2):,.0f}", fontsize="medium")
+        ax.set(xlabel="$x$", ylim=(-3.6, 3.2), xticks=[-0.5, 0, 0.5], xticklabels=["−1/2", "0", "1/2"])
+    for ax, output in zip(axes[:2], outputs[:2], strict=True):
+        ax.plot(places.x[[0, 4]], [-1.35, -1.35], "^", color="k", ms=9)
+        here = np.interp(places.x, loss_curves.GRID, output)
+        for x, y in zip(places.x[[1, 3]], here[[1, 3]], strict=True):
+            ax.annotate("", (x, y + 1.8), (x, y), arrowprops=arrow | {"color": BLUE})
+        ax.annotate("", (last, here[-1] + 0.8), (last, here[-1]), arrowprops=arrow | {"color": ORANGE, "lw": 1.5})
+    axes[1].annotate("the end\ngoes down", (last, -2.7), (0.13, -3.2), fontsize="small", ha="center")
+    axes[0].text(-0.22, -2.4, "supports", fontsize="small", ha="center")
+    axes[0].text(0, 1.6, "ten points\neach pull up", fontsize="small", ha="center", color=BLUE)
+    axes[0].text(0.5, 1.5, "one\npoint", fontsize="small", ha="right", color=ORANGE)
+    axes[0].set_ylabel("output $f(x)$")
 
 
 def exact_losses(ax: Axes, places: poor_cluster.Places, epochs: int = 25_000) -> None:
@@ -35,7 +46,7 @@ def exact_losses(ax: Axes, places: poor_cluster.Places, epochs: int = 25_000) ->
     found = poor_cluster.curves(places, epochs=epochs, every=20)
     for cluster, colour, style, label in (
         (5, ORANGE, "-", "the last, with the lone point"),
-        (1, BLUE, "--", "those of its label"),
+        (1, BLUE, "--", "the two that are lifted"),
         (3, BLUE, "--", None),
         (2, PINK, ":", "the one between them"),
         (0, "0.6", "-.", "the supports"),
@@ -44,7 +55,7 @@ def exact_losses(ax: Axes, places: poor_cluster.Places, epochs: int = 25_000) ->
         loss = found.cluster_loss.sel(cluster=cluster)
         ax.plot(found.epoch[1:], loss[1:], color=colour, ls=style, lw=1.3, label=label)
     ax.plot(found.epoch[1:], found.test_loss[1:], color="k", lw=2, label="mean of all")
-    ax.set(xscale="log", xlabel=r"training time in epochs of $\eta = 0.001$", ylabel="test loss", ylim=(0, 5))
+    ax.set(xscale="log", xlabel=r"training time in epochs of $\eta = 0.001$", ylabel="test loss", ylim=(0, 5.6))
     ax.legend(fontsize="small", loc="upper left", ncols=2)
 
 
