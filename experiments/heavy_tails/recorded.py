@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from experiments.heavy_tails import rate_sweeps
-from experiments.heavy_tails.beyond import deep_nets, open_questions, steering
+from experiments.heavy_tails.beyond import deep_nets, layer_nulls, open_questions, steering
 from experiments.heavy_tails.exponents import tail_fits
 from experiments.heavy_tails.first_update import cells as first_update
 from experiments.heavy_tails.long_runs import cells as long_runs
 from experiments.heavy_tails.overlaps import cells as overlaps
+from experiments.heavy_tails.overlaps import scatters
 from experiments.heavy_tails.readings import cells as readings
 from experiments.heavy_tails.route import cells as training_spectra
 from experiments.heavy_tails.variants import cells as scaling
@@ -18,9 +19,11 @@ MODULES = (
     tail_fits,
     training_spectra,
     overlaps,
+    scatters,
     scaling,
     long_runs,
     deep_nets,
+    layer_nulls,
     open_questions,
     steering,
     readings,

@@ -239,6 +239,12 @@ RECORDS: dict[str, Recipe] = {
         {"n": 8000, "normalise": True},
         "Figure 30: ten steps of GD with weight normalisation",
     ),
+    "ten_steps_normalised_gd_small": Recipe(
+        rate_sweeps.ten_steps,
+        {"rule": ["GD code"], "rate": [0.001, 0.01, 0.1, 1.0, 10.0], "seed": SEEDS},
+        {"n": 8000, "normalise": True},
+        "Figure 30: ten steps of GD with weight normalisation, small rates",
+    ),
     "very_heavy_gd_more": _spectra(
         "Figure 7: GD with normalised weights, further draws",
         list(range(3, 10)),
