@@ -60,9 +60,14 @@ def test_on_a_phone_the_run_bar_stays_and_the_plots_are_below_it(page, write):
         expect(page.locator(".lab-scrubber")).to_be_in_viewport(ratio=1)
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-def test_nothing_moves_when_it_runs(page, write, size):
+sizes = pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+
+
+@pytest.mark.parametrize(("size", "slow"), [(DESK, 1), (PHONE, 1), (PHONE, 8)], ids=["desk", "phone", "slow phone"])
+def test_nothing_moves_when_it_runs(page, write, size, slow):
+    """Nor on a machine that is eight times slower, which is at its first records when it is paused."""
     opened(page, write(), size)
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slow})
     places = page.evaluate(PLACES)
     page.locator(".lab-run").click()
     for _ in range(5):
@@ -72,6 +77,34 @@ def test_nothing_moves_when_it_runs(page, write, size):
         press(page, "Pause")
     page.wait_for_timeout(200)
     assert page.evaluate(PLACES) == places
+
+
+@sizes
+def test_nothing_moves_at_the_first_records(page, write, size):
+    """Of which more may be told than of the last one, as a law for the first step; all of it is seen."""
+    opened(page, write(), size)
+    places = page.evaluate(PLACES)
+    for _ in range(3):
+        said = status(page)
+        page.get_by_role("button", name="One record", exact=True).evaluate("button => button.click()")
+        expect(page.locator(".lab-status")).not_to_have_text(re.compile(f"^(Training.|{re.escape(said)})$"))
+        assert page.evaluate(PLACES) == places
+        assert page.locator(".lab-status").evaluate("words => words.scrollHeight <= words.clientHeight")
+
+
+@sizes
+def test_no_words_move_the_page(page, write, size):
+    opened(page, write(), size)
+    places = page.evaluate(PLACES)
+    for words in (".lab-status", ".lab-counter", ".lab-time", ".lab-legend .u-value", ".lab-copies > span"):
+        assert page.locator(words).count()
+        for length in (0, 3, 30):
+            page.evaluate(
+                "([words, count]) => document.querySelectorAll(words).forEach(one => "
+                "{ one.textContent = 'more words '.repeat(count); })",
+                [words, length],
+            )
+            assert page.evaluate(PLACES) == places, words
 
 
 @pytest.mark.parametrize("lab", ["cyclic_labels", "heavy_tails"], indirect=True)

@@ -171,7 +171,7 @@ globalThis.ShallowLab ??= { models: {} };
     const status = element("p", { className: "lab-status" });
     status.setAttribute("role", "status");
     status.setAttribute("aria-live", "polite");
-    const longest = element("p", { className: "lab-absent" });  // what it may say: its place is kept
+    const longest = element("p", { className: "lab-absent" });  // its place is that of the status
     const said = element("div", { className: "lab-said" }, status, longest);
     const code = element("code"), table = tableOf(lab);
     const python = folded("Show as Python", "lab-python", element("pre", { tabIndex: 0 }, code));
@@ -233,8 +233,7 @@ globalThis.ShallowLab ??= { models: {} };
     function say() {
       const text = story(), compared = run.live && run.book && run.done;
       status.textContent = text;
-      const later = run.live && run.done ? text : `${text} ${IDENTICAL}`;
-      if (later.length > longest.textContent.length) longest.textContent = later;
+      if (!run.live || run.at === 0) reserve(text);  // not while it runs: nothing moves then
       status.dataset.apart = compared ? run.apart : "";
       status.dataset.agrees = compared ? agrees(lab, run) : "";
       for (const panel of panels) panel.name(text, counted() ? past() : null);
@@ -246,6 +245,10 @@ globalThis.ShallowLab ??= { models: {} };
       const words = counted() ? [run.live ? "" : "The book's run.", lab.describe(past())] : [];
       if (run.live && run.book && run.done) words.push(comparison(lab, run));
       return [...words, trouble ?? ""].filter(Boolean).join(" ");
+    }
+    function reserve(text) {
+      const later = `${text} ${IDENTICAL}`;
+      if (later.length > longest.textContent.length) longest.textContent = later;
     }
     function buttons() {
       const over = run.live && run.done, idle = refusal() !== null || !hopeful, short = !(run.last > 0);
@@ -402,6 +405,13 @@ globalThis.ShallowLab ??= { models: {} };
       if (words.get("run") === "1") go("run");
     }
 
+    for (const { settings, run: book } of presets) {  // the place that words of the book's runs take
+      view.settings = settings;
+      trainer.take(settings, book);
+      trainer.open();
+      look();
+      reserve(story());
+    }
     choose({ ...presets[0].settings });
     restore();
     ready = true;
