@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from experiments.cyclic_labels.bumps import rules, undersampling
+from experiments.cyclic_labels.bumps import lever, rules, undersampling
 from shallow import stats
 from shallow.book import figures
 from shallow.book.figures import BLUE, GREEN, ORANGE, PINK
@@ -55,25 +55,32 @@ def designs(looked: xr.Dataset, errors: xr.Dataset) -> Figure:
     return fig
 
 
-def lever_and_lifters(lever: xr.Dataset, lifters: xr.Dataset) -> Figure:
-    """Shares of runs with a bump by the place of the lone point and by the points that lift the middle."""
-    fig, (left, right) = plt.subplots(1, 2, figsize=(7, 2.9), sharey=True, layout="constrained")
-    shares = [stats.wilson(flags) for flags in lever.diverging.transpose("at", "seed").values > 0]
-    figures.errorbars(left, lever["at"], shares, fmt="o-", ms=4, color=ORANGE)
-    _ = left.set(xlabel="place of the lone point", ylabel="share of runs with a bump", xlim=(-0.05, 1.05))
-    left.set_xticks([0, 0.5, 1], ["border", "centre of its cluster", "end"])
-    for points, look, colour, label in ((1, "o-", ORANGE, "one in the last"), (2, "s--", BLUE, "two")):
-        flags = lifters.diverging.sel(points=points).transpose("lifters", "seed").values > 0
+def lever_and_lifters(moved: xr.Dataset, lifted: xr.Dataset) -> Figure:
+    """Shares of runs with a bump by the place of the lone point and by who lifts, and climbs of the exact path."""
+    fig, (left, middle, right) = plt.subplots(1, 3, figsize=(7.6, 2.9), layout="constrained")
+    shares = [stats.wilson(flags) for flags in moved.diverging.transpose("at", "seed").values > 0]
+    figures.errorbars(left, moved["at"], shares, fmt="o-", ms=4, color=ORANGE)
+    left.set_xticks([0, 0.5, 1], ["border", "centre", "end"])
+    for points, look, colour, label in ((1, "o-", ORANGE, "one"), (2, "s--", BLUE, "two")):
+        flags = lifted.diverging.sel(points=points).transpose("lifters", "seed").values > 0
         shares = [stats.wilson(each) for each in flags]
-        figures.errorbars(right, lifters.lifters, shares, fmt=look, ms=4, color=colour, label=label)
-    _ = right.set(xlabel="points in each cluster that lifts", ylim=(0, 1), xticks=lifters.lifters)
-    right.legend(fontsize="small", title="points", loc="upper left")
+        figures.errorbars(middle, lifted.lifters, shares, fmt=look, ms=4, color=colour, label=label)
+        climbs = [lever.exact_climb(int(lifters), points) for lifters in lifted.lifters]
+        right.plot(lifted.lifters, climbs, look, ms=4, color=colour)
+    left.set(xlabel="place of the lone point", title="share with a bump", ylim=(0, 1), xlim=(-0.05, 1.05))
+    middle.set(xlabel="points in each cluster that lifts", title="share with a bump", ylim=(0, 1))
+    right.set(xlabel="points in each cluster that lifts", title="climb of the exact path", ylim=(-0.005, None))
+    for ax in (middle, right):
+        ax.set_xticks(lifted.lifters)
+    for ax in (left, middle, right):
+        ax.title.set_fontsize("medium")
+    middle.legend(fontsize="small", title="points in the last", title_fontsize="small", loc="upper left")
     return fig
 
 
 def random_sets(random: xr.Dataset) -> Figure:
-    """Bumps of random sets, of the record `random_data`: whose they are by size at two steps, and by smallest count."""
-    fig, axes = plt.subplots(1, 3, figsize=(7, 2.9), layout="constrained", width_ratios=(1, 1, 0.8))
+    """Bumps of random sets, of the record `random_data`: whose they are by size at two steps, and where the lone point is."""
+    fig, axes = plt.subplots(1, 3, figsize=(7.6, 3.1), layout="constrained", width_ratios=(1, 1, 0.8))
     sizes = random.n.values
     law = [undersampling.smallest_count_law(int(n), 6)[:2].sum() for n in sizes]
     for ax, refinement, title in zip(axes, (10, 1), ("small steps", "ten times as long"), strict=False):
@@ -100,12 +107,12 @@ def random_sets(random: xr.Dataset) -> Figure:
     lines, labels = lines[1:] + lines[:1], [f"bumps in clusters with {name}" for name in labels[1:]] + labels[:1]
     fig.legend(lines, labels, loc="outside upper center", ncols=3, fontsize="x-small")
     for refinement, marker, colour, shift in ((1, "s", "0.6", -0.08), (10, "o", ORANGE, 0.08)):
-        shares = rules.by_smallest(rules.from_start(random, 20, refinement))
+        shares = rules.by_place(rules.from_start(random, 20, refinement))
         at = np.arange(len(shares)) + shift
         label = "long steps" if refinement == 1 else "small steps"
         figures.errorbars(axes[2], at, list(shares.values()), fmt=marker, color=colour, ms=4, label=label)
-    axes[2].set_xticks(range(3), ["none", "one", "two\nor more"])
-    _ = axes[2].set(xlabel="smallest count", ylim=(0, None), xlim=(-0.5, 2.5))
+    axes[2].set_xticks(range(4), ["empty", "at an\nend", "inside", "no"], fontsize="small")
+    _ = axes[2].set(xlabel="lone point", ylim=(0, None), xlim=(-0.5, 3.5))
     axes[2].set_title("sets of twenty", fontsize="small")
     axes[2].legend(fontsize="x-small")
     return fig

@@ -77,6 +77,15 @@ def by_smallest(runs: xr.Dataset) -> dict[str, Interval]:
     return {name: stats.wilson(runs.diverging.values[flags.values] > 0) for name, flags in kinds.items() if flags.any()}
 
 
+def by_place(runs: xr.Dataset) -> dict[str, Interval]:
+    """Share of bumps among the sets of :func:`from_start` by where the lone point is, if no cluster is empty."""
+    full, count = runs.smallest > 0, runs["count"]
+    end = full & (count.isel(place=[0, -1]) == 1).any("place")
+    inside = full & ~end & (count == 1).any("place")
+    kinds = {"empty": ~full, "end": end, "inside": inside, "no": full & ~end & ~inside}
+    return {name: stats.wilson(runs.diverging.values[flags.values] > 0) for name, flags in kinds.items()}
+
+
 def in_poor(runs: xr.Dataset, n: int) -> Interval | None:
     """Share of the bumps of :func:`from_start` that are in a cluster with fewer than half of its n / 6 points.
 

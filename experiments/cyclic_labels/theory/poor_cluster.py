@@ -179,11 +179,14 @@ def longest(path: Flow) -> int:
     return int(np.diff(path.times[: path.margins[:, -1].argmin() + 1]).argmax())
 
 
-def pushes(places: Places) -> tuple[float, float, float, float]:
-    """Speed of f at the last of six places on the longest piece: by those that lift, the middle, its own, all."""
+def budget(places: Places) -> dict[str, float]:
+    """What the test loss of each cluster of six adds to that of the mean on the longest piece, and the mean's change."""
     path = places.solve()
-    by_place = levers(places, path, longest(path))[:, -1]
-    return tuple(map(float, (by_place[[1, 3]].sum(), by_place[2], by_place[-1], by_place.sum())))
+    piece = longest(path)
+    losses = loss_curves.hinge(path.coefficients * places.labels @ places.kernel(GRID), places.periods)
+    change = np.diff(loss_curves.by_cluster(losses[piece : piece + 2], places.periods), axis=0)[0] / 6
+    parts = {"lifted": [1, 3], "between": [2], "last": [5], "supports": [0, 4]}
+    return {name: float(change[where].sum()) for name, where in parts.items()} | {"mean": float(change.sum())}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.cyclic_labels.bumps import cells as bumps
+from experiments.cyclic_labels.bumps import lever
 from experiments.cyclic_labels.theory import poor_cluster
 from experiments.cyclic_labels.theory.poor_cluster import Places, extrapolated, flow
 from shallow import nets, stats
@@ -182,10 +183,15 @@ def test_the_push_of_the_others_grows_with_the_arm_and_the_hold_of_the_lone_poin
     assert own != pytest.approx(arms, rel=0.5)
 
 
-def test_pushes_on_the_last_place_add_up_to_its_speed_and_the_middle_helps_it():
-    for points in (1, 2):
-        places = poor_cluster.six(points)
-        path = places.solve()
-        lifting, middle, own, total = poor_cluster.pushes(places)
-        assert total == pytest.approx(poor_cluster.standing(places, path, poor_cluster.longest(path)).speed)
-        assert total == pytest.approx(lifting + middle + own) and lifting < 0 < own < middle
+def test_what_is_carried_along_costs_more_than_is_learned_only_with_a_lone_point():
+    one, two = (poor_cluster.budget(poor_cluster.six(points)) for points in (1, 2))
+    for parts in (one, two):
+        assert parts["mean"] == pytest.approx(sum(parts.values()) - parts["mean"])
+        assert parts["lifted"] < 0 < min(parts["between"], parts["last"], parts["supports"])
+    assert two["mean"] < 0 < one["mean"] and two["last"] < one["last"]
+
+
+def test_the_exact_path_climbs_only_where_enough_points_lift_the_middle():
+    assert lever.exact_climb(8, 1) == lever.exact_climb(8, 2) == 0
+    assert lever.exact_climb(10, 1) > bumps.RISE > lever.exact_climb(10, 2)
+    assert lever.exact_climb(12, 2) > lever.exact_climb(14, 2) > bumps.RISE

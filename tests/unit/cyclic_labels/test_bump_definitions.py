@@ -6,7 +6,7 @@ import xarray as xr
 from planted.records import table
 
 from experiments.cyclic_labels.bumps import cells as bumps
-from experiments.cyclic_labels.bumps import lever, population
+from experiments.cyclic_labels.bumps import lever, population, rules
 from shallow.data import cyclic
 
 EPOCHS = np.arange(0, 20_001, 100)
@@ -107,6 +107,13 @@ def test_attribution_goes_to_the_cluster_that_rises_most():
     runs.cluster_loss[0, :, 1] = 2.0
     runs.cluster_loss[0, :, 3] = 6 * planted()
     assert bumps.slow(runs).cluster.item() == 3
+
+
+def test_sets_are_told_apart_by_where_the_lone_point_is():
+    counts = [[0, 1, 5, 5, 5, 4], [1, 1, 5, 5, 4, 4], [4, 1, 5, 5, 1, 4], [4, 2, 5, 5, 2, 2], [4, 4, 5, 1, 2, 4]]
+    runs = xr.Dataset({"count": (("seed", "place"), counts), "diverging": ("seed", [1, 1, 1, 0, 0])})
+    shares = rules.by_place(runs.assign(smallest=runs["count"].min("place")))
+    assert {name: share.estimate for name, share in shares.items()} == {"empty": 1, "end": 1, "inside": 0.5, "no": 0}
 
 
 def test_the_run_to_draw_is_the_first_or_the_clearest_that_recovers():
