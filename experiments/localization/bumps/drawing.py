@@ -83,6 +83,30 @@ def against(ax: Axes, forecast: Mapping[forecasts.Cell, float], learned: Mapping
     ax.minorticks_off()
 
 
+def responses(axes: np.ndarray, gain: float = 3.0, count: int = 200_000) -> None:
+    """Histograms of the responses of a narrow and a wide bump to both classes, scaled to variance one, in three data.
+
+    Each panel says how often the slow one is the larger in size: at equal variances, by the tails alone.
+    """
+    pairs = (("original", "light/light"), ("elliptical", "Gaussian/radial"), ("linear", "signs/signs"))
+    bins, place = np.linspace(-3.2, 3.2, 49), np.arange(networks.N) - networks.N / 2
+    for column, (title, laws_of) in zip(axes.T, pairs, strict=True):
+        rng = stats.stream("localization", "responses", laws_of)
+        samples = [one.sample(rng, count, np.float32) for one in laws.pair(laws_of, gain)]
+        for ax, field, width in zip(column, ("narrow", "wide"), (1.7, 15.0), strict=True):
+            slow, fast = (x @ np.exp(-((place / width) ** 2)) for x in samples)
+            slow, fast = slow / slow.std(), fast / fast.std()
+            for h, label, style, colour in ((slow, "slow", "-", "train"), (fast, "fast", "--", "test")):
+                ax.hist(h, bins, density=True, histtype="step", ls=style, color=figures.COLOURS[colour], label=label)
+            larger = (np.abs(slow) > np.abs(fast)).mean()
+            ax.text(0.5, 0.03, f"slow larger: {larger:.0%}", transform=ax.transAxes, ha="center", fontsize="small")
+            ax.set(yticks=[], title=f"{title}, {field} field", ylim=(0, None))
+            ax.title.set_fontsize("small")
+    for ax in axes[-1]:
+        ax.set_xlabel("response")
+    axes[1, 0].legend(fontsize="small", loc="upper right")
+
+
 def in_phase(ax: Axes, width: float = 2.9) -> None:
     """A bump, and the same waves moved by random phases."""
     bump = np.exp(-(((np.arange(networks.N) - networks.N / 2) / width) ** 2))
