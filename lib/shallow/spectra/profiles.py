@@ -1,9 +1,8 @@
-r"""What unequal columns do to a spectrum: permutation within columns as a null, and the law of a column profile.
+r"""What unequal columns do to a spectrum: the law of a column profile, and columns made equal.
 
-The null of a trained $W$, $h \times d$, keeps what each column contains and forgets the order: it tells the
-spectrum's structure from the *profile* of its columns' variances.  For independent entries with variances $s_k$ of the
-columns the eigenvalues of $W^\top W$ follow the law of Marchenko and Pastur (1967) and Silverstein (1995): with
-$c = d/h$ and $H$ the distribution of $s_k$ the companion Stieltjes transform $m(z)$ of $\lambda / h$ solves
+For independent entries of $W$, $h \times d$, with variances $s_k$ of the columns, the eigenvalues of $W^\top W$ follow
+the law of Marchenko and Pastur (1967) and Silverstein (1995).  With $c = d/h$ and $H$ the distribution of $s_k$ the
+companion Stieltjes transform $m(z)$ of $\lambda / h$ solves
 
 .. math:: z = -\frac1m + c \int \frac{s\,dH(s)}{1 + s m} , \qquad \operatorname{Im} m > 0 ,
 
@@ -24,14 +23,6 @@ from shallow.spectra.tails import hill
 
 _POINTS = 2000  # of the grid of the density
 _NEAR = 1e-5  # distance of z from the real line, in units of the largest point of the grid
-
-
-def permuted_within_columns(W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """W (h, d) with the entries of every column in a random order of its own, float64.
-
-    Every column keeps its mean and its variance; what columns or rows have to do with each other is lost.
-    """
-    return rng.permuted(as_matrix("W", W), axis=0)
 
 
 def equalised_columns(W: np.ndarray) -> np.ndarray:

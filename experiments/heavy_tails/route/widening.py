@@ -1,0 +1,229 @@
+"""What widens the bulk: runs without a leading pair, with whitened inputs, and their nulls.
+
+The *null* of a bulk is the matrix without its leading singular pair, with the entries of every column in a random
+order: it keeps the columns' variances and nothing else.  The pair is left out before, since a spike that all columns
+share would hide in the null that their other parts are unequal.  Beside it stand the columns made equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+import numpy as np
+import xarray as xr
+
+from experiments.heavy_tails import surgery, teacher_student
+from experiments.heavy_tails.first_update import cells as first_update
+from experiments.heavy_tails.route import cells as route
+from shallow import stats
+from shallow.book.recipes import Recipe, releases_gil
+from shallow.data.single_index import Sample
+from shallow.spectra import esd, marchenko_pastur, nulls, profiles, rank_one, tails
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+FORMS = ("whole", "permuted", "permuted with its spike", "equal columns")
+
+
+def numbers(values: np.ndarray, h: int, d: int) -> dict[str, float]:
+    """Gap, exponent and distance of a spectrum; the largest eigenvalue is left out of the last two."""
+    rest = np.asarray(values, dtype=float)[1:]
+    distance = marchenko_pastur.fitted_distance(rest, h, d)
+    return {"spike_ratio": values[0] / values[1], "hill_excl": tails.hill(rest), "d_mp": distance}
+
+
+def null(W: np.ndarray, *name: str | int, spike: bool = False) -> np.ndarray:
+    """W without its leading singular pair, or with it, and its entries permuted within columns by a named stream."""
+    W = W.astype(np.float64)
+    if not spike:
+        u, s, v = (part[..., 0] for part in esd.top(W))
+        W -= s * np.outer(u, v)
+    return nulls.permuted_within_columns(W, stats.stream("heavy tails", "within columns", *name))
+
+
+def forms(W: np.ndarray, *name: str | int) -> xr.Dataset:
+    """Numbers (form) of a matrix, of its null, and of it with equal columns, and quantiles of its column variances.
+
+    The quantiles are over their median.  Cost: 1 s at 1500 x 1000.
+    """
+    matrices = W, null(W, *name), null(W, *name, spike=True), profiles.equalised_columns(W)
+    each = [numbers(esd.eigenvalues(one), *W.shape) for one in matrices]
+    columns = np.square(W, dtype=np.float64).mean(axis=0)
+    found = {key: ("form", [one[key] for one in each]) for key in each[0]}
+    spread = np.quantile(columns, QUANTILES) / np.median(columns)
+    return xr.Dataset(found | {"columns": ("quantile", spread)}, {"form": list(FORMS), "quantile": list(QUANTILES)})
+
+
+def small(found: xr.Dataset) -> xr.Dataset:
+    """Numbers in single precision, for records."""
+    return found.map(lambda one: one.astype(np.float32) if one.dtype == np.float64 else one)
+
+
+@releases_gil
+def cut_out(
+    seed: int, *, rate: float, cut: str, first_only: bool = False, steps: int = 10, rule: str = "Adam code", **setting
+) -> xr.Dataset:
+    """Ten steps with something cut out (:func:`surgery.run`): numbers at every step, and :func:`forms` of the last W.
+
+    Returns gap, exponent, distance (step) of the whole matrix, those of :func:`forms` with the prefix "end_", and
+    columns (quantile).  Cost: 7 s at n = 2000.
+    """
+    trainer = teacher_student.trainer(teacher_student.draw(seed, **setting), rule)
+    seen = []
+    for now in islice(surgery.run(trainer, rate, cut, first_only=first_only), steps + 1):
+        W = now.student.W
+        seen.append(numbers(esd.eigenvalues(W), *W.shape))
+    found = xr.Dataset({key: ("step", [one[key] for one in seen]) for key in seen[0]}, {"step": range(steps + 1)})
+    end = forms(W, seed).rename({name: f"end_{name}" for name in ("spike_ratio", "hill_excl", "d_mp")})
+    return small(found.merge(end))
+
+
+@releases_gil
+def last_spectrum(seed: int, *, rate: float, cut: str, first_only: bool = False, steps: int = 10) -> xr.Dataset:
+    """Eigenvalues (k) after the steps of :func:`cut_out`, for histograms."""
+    trainer = teacher_student.trainer(teacher_student.draw(seed), "Adam code")
+    last = next(islice(surgery.run(trainer, rate, cut, first_only=first_only), steps, None))
+    return xr.Dataset({"eigenvalues": ("k", esd.eigenvalues(last.student.W).astype(np.float32))})
+
+
+def spread_inputs(x: np.ndarray, power: float) -> np.ndarray:
+    r"""Inputs (n, d) whose singular values are those of x to a power: 1 as they are, 0 exactly white.
+
+    The singular vectors stay, and $\|X\|_F^2 = nd$: with power 0, $X^\top X / n = I$.
+    """
+    U, s, V = esd.singular_vectors(x)
+    s = s**power
+    s *= np.sqrt(x.size / np.square(s).sum())
+    return ((U * s) @ V.T).astype(np.float32)
+
+
+@releases_gil
+def causes(
+    seed: int, *, rule: str, rate: float, power: float = 1.0, updates: Sequence[int] = (1, 2, 10), **setting
+) -> xr.Dataset:
+    r""":func:`forms` of W after some steps, and numbers of single updates, with the inputs of :func:`spread_inputs`.
+
+    The labels are made as ever: those of the teacher at these inputs, with the same errors.
+
+    Returns:
+        those of :func:`forms`, of $W_t$ at the end;
+        update_hill_excl, update_d_mp (step, of): of the updates of the given steps, ascending, "whole" and "permuted";
+            the last one is the last step.
+
+    Cost: 7 s at n = 2000.
+    """
+    drawn = teacher_student.draw(seed, **setting)
+    x, y = drawn.samples.train
+    errors = y - drawn.teacher(x)
+    x = spread_inputs(x, power) if power != 1 else x
+    sample = Sample(x, (drawn.teacher(x) + errors).astype(np.float32))
+    trainer = teacher_student.trainer(drawn, rule, sample=sample)
+    seen = []
+    for t in updates:
+        while trainer.taken < t:
+            before = trainer.W.numpy().copy()
+            trainer.step(rate)
+        update = trainer.W.numpy() - before
+        both = [numbers(esd.eigenvalues(one), *update.shape) for one in (update, null(update, seed, "update", t))]
+        seen.append([[one["hill_excl"], one["d_mp"]] for one in both])
+    hill, distance = np.moveaxis(np.array(seen), 2, 0)
+    found = forms(trainer.student.W, seed).assign_coords(step=list(updates), of=["whole", "permuted"])
+    return small(found.assign({"update_hill_excl": (("step", "of"), hill), "update_d_mp": (("step", "of"), distance)}))
+
+
+@releases_gil
+def labelled(
+    seed: int, *, rule: str, rate: float, labels: str, records: Sequence[int] = (1, 10), **setting
+) -> xr.Dataset:
+    r"""Numbers (step) of a run on labels of :func:`route.relabelled`, and what the labels do to its first step.
+
+    Also similarity (step) to the teacher; pull, $|X^\top r| / n$ with the residuals r of the untrained student;
+    gradient, the spectral norm of the first gradient; and threshold, the learning rate at which the first step of the
+    rule makes a spike.  Cost: 4 n d h operations a step, and 3 s.
+    """
+    drawn = teacher_student.draw(seed, **setting)
+    sample = route.relabelled(drawn.samples.train, labels, seed)
+    residual = sample.y - drawn.student.forward(sample.x)
+    trainer = teacher_student.trainer(drawn, rule, sample=sample)
+    gradient = trainer.gradient().numpy().copy()
+    direction = first_update.direction(gradient.copy(), *teacher_student.RULES[rule])
+    independent = rank_one.threshold(*direction.shape) / esd.top(direction).s[0]
+    along = first_update.along(drawn.student.W, direction)
+    size = {
+        "pull": np.linalg.norm(sample.x.T.astype(np.float64) @ residual) / len(residual),
+        "gradient": esd.top(gradient).s[0],
+        "threshold": first_update.bisect(along, independent / 2, 10 * independent),
+    }
+    seen = []
+    for t in records:
+        while trainer.taken < t:
+            trainer.step(rate)
+        student = trainer.student
+        similar = teacher_student.read_out.similarity(student.W, drawn.teacher.directions)
+        seen.append({**numbers(esd.eigenvalues(student.W), *student.W.shape), "similarity": similar})
+    found = {key: ("step", [one[key] for one in seen]) for key in seen[0]}
+    return small(xr.Dataset(found | size, {"step": list(records)}))
+
+
+TEN_DRAWS, FIVE, THREE = list(range(10)), list(range(5)), list(range(3))
+RECORDS: dict[str, Recipe] = {
+    "cut_every": Recipe(
+        cut_out,
+        {"rate": [1.0, 0.2], "cut": ["nothing", "update", "gradient"], "seed": TEN_DRAWS},
+        about="Ten steps of Adam with the leading pair of every gradient or update cut out, and its nulls",
+    ),
+    "cut_first": Recipe(
+        cut_out,
+        {"rate": [1.0, 0.2], "cut": ["update", "gradient"], "seed": TEN_DRAWS},
+        {"first_only": True},
+        "The same with the leading pair of the first step cut out",
+    ),
+    "cut_gaps": Recipe(
+        cut_out,
+        {"cut": ["gradient and gaps"], "seed": TEN_DRAWS},
+        {"rate": 1.0},
+        "The same with the leading pair of every gradient cut out, and every gap of the weights",
+    ),
+    "cut_spectra": Recipe(
+        last_spectrum,
+        {"rate": [1.0, 0.2], "cut": ["nothing", "update", "gradient"], "seed": [0]},
+        about="Spectra after ten steps of Adam with something cut out, for histograms",
+    ),
+    "causes_adam": Recipe(
+        causes,
+        {"power": [1.0, 0.0, 2.0], "seed": TEN_DRAWS},
+        {"rule": "Adam code", "rate": 1.0},
+        "What the bulk of Adam at 1 rests on: column variances, the inputs' sample covariance, and the rest",
+    ),
+    "causes_adam_small": Recipe(
+        causes,
+        {"power": [1.0, 0.0], "seed": TEN_DRAWS},
+        {"rule": "Adam code", "rate": 0.2},
+        "The same for Adam at 0.2",
+    ),
+    "causes_gd": Recipe(
+        causes,
+        {"rate": [3000.0, 6000.0], "power": [1.0, 0.0], "seed": FIVE},
+        {"rule": "GD code"},
+        "The same for GD",
+    ),
+    "labels_near": Recipe(
+        labelled,
+        {"rate": [1500.0, 1750.0], "labels": ["true", "permuted"], "seed": FIVE},
+        {"rule": "GD code"},
+        "Ten steps of GD next to the first spike, with true labels and shuffled",
+    ),
+    "labels_near_8000": Recipe(
+        labelled,
+        {"rate": [2000.0, 2300.0, 2700.0], "labels": ["true", "permuted"], "seed": THREE},
+        {"rule": "GD code", "n": 8000},
+        "The same with 8000 points",
+    ),
+    "labels_long": Recipe(
+        labelled,
+        {"labels": ["true", "permuted"], "seed": THREE},
+        {"rule": "Adam code", "rate": 0.1, "records": [1, 10, 100, 1000, 6000], "n": 500, "d": 250, "h": 375},
+        "Six thousand steps of Adam at 0.1, a quarter of the size, with true labels and shuffled",
+        shortened={"records": [1, 10, 100]},
+    ),
+}
