@@ -99,8 +99,7 @@ def responses(axes: np.ndarray, gain: float = 3.0, count: int = 200_000) -> None
             for h, label, style, colour in ((slow, "slow", "-", "train"), (fast, "fast", "--", "test")):
                 ax.hist(h, bins, density=True, histtype="step", ls=style, color=figures.COLOURS[colour], label=label)
             larger = (np.abs(slow) > np.abs(fast)).mean()
-            ax.text(0.5, 0.03, f"slow larger: {larger:.0%}", transform=ax.transAxes, ha="center", fontsize="small")
-            ax.set(yticks=[], title=f"{title}, {field} field", ylim=(0, None))
+            ax.set(yticks=[], title=f"{title}, {field} field:\nslow larger in {100 * larger:.0f} %", ylim=(0, None))
             ax.title.set_fontsize("small")
     for ax in axes[-1]:
         ax.set_xlabel("response")
