@@ -1,48 +1,37 @@
 """Rules on deep networks and on the open questions (Kothapalli et al. 2024, Section 5.3, Appendices F.6 and H).
 
-A tail is *heavy* if it is heavier than exponential, by :func:`estimators.tail_weight`.
+A tail is *heavy* if without the largest hundredth of the eigenvalues, which may be spikes, the mean excess rises more
+over the top per cents than that of an exponential law (:func:`tops.rise`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import xarray as xr
 
 from experiments.heavy_tails import estimators, readings_of_sweeps, shapes
 from experiments.heavy_tails.beyond import deep_nets, open_questions, steering
+from experiments.heavy_tails.readings import gains
 from experiments.heavy_tails.route import cells as training_spectra
 from experiments.heavy_tails.teacher_student import FEATURES, RATES
 from shallow import stats
 from shallow.book import claims
 from shallow.book.claims import Found, decides
-from shallow.spectra import tails
+from shallow.spectra import tails, tops
 from shallow.stats import Interval
 
-EXPONENTIAL = estimators.exponential_weight()
+SPIKES = 0.01  # share of the eigenvalues that is left out
+EXPONENTIAL = tops.exponential_rise(SPIKES)
 VGG, VGG_LAYERS = "heavy_tails/beyond/deep_vgg11", (2, 4, 7)  # the layers of Figures 33 to 37
 RESNETS = ("heavy_tails/beyond/deep_resnet18", "heavy_tails/beyond/deep_resnet18_again")
 RESNET_LAYERS = (5, 8, 10)
-LEAST = 50  # eigenvalues, for a largest hundredth to mean something
+LEAST = 50  # eigenvalues, for a twentieth of them to mean something
 
 
 # Deep networks.
-
-
-def resampled_weight(values: np.ndarray, *, name: str, resamples: int = 2000) -> Interval:
-    r"""Tail weight of values with its bootstrap interval.
-
-    Of a resample only three order statistics count, and these are drawn directly: its k-th value is that of rank
-    $\lceil N U_{(k)} \rceil$, with the order statistics $U_{(k)}$ of N uniform numbers as ratios of sums of Gamma ones.
-    """
-    ordered, count = np.sort(values), len(values)
-    ranks = np.round(np.array([0.5, 0.75, 0.99]) * (count - 1)).astype(int) + 1
-    steps = np.diff([0, *ranks, count + 1])
-    sums = stats.stream("tail weight", name).gamma(steps, size=(resamples, 4)).cumsum(axis=1)
-    middle, quarter, far = ordered[(sums[:, :3] / sums[:, 3:] * count).astype(int)].T
-    drawn = (far - middle) / np.maximum(quarter - middle, np.finfo(float).tiny)
-    return Interval.from_draws(float(estimators.tail_weight(values)), drawn)
 
 
 def heavy(found: xr.Dataset, data: str, layer: int, flattening: str) -> bool | None:
@@ -51,7 +40,7 @@ def heavy(found: xr.Dataset, data: str, layer: int, flattening: str) -> bool | N
     def above(seed: int, t: int) -> bool | None:
         values = deep_nets.eigenvalues(found, seed=seed, t=t, data=data, layer=layer, flattening=flattening)
         name = f"{seed}/{t}/{data}/{layer}/{flattening}"
-        return None if len(values) < LEAST else resampled_weight(values, name=name).exceeds(EXPONENTIAL)
+        return None if len(values) < LEAST else tops.rise_interval(values, name=name, without=SPIKES).exceeds(EXPONENTIAL)
 
     seeds = found.seed.values
     return claims.all_of(*(above(seed, 10) for seed in seeds), *(claims.opposite(above(seed, 0)) for seed in seeds))
@@ -63,13 +52,28 @@ def all_heavy(found: xr.Dataset, data: str, layers: Sequence[int]) -> str:
     return claims.combine(flags)
 
 
-def tail_weights(found: xr.Dataset, share: float = 0.01) -> xr.DataArray:
-    """Tail weight of every spectrum of what :func:`deep_nets.image_network` returns, over its dimensions but k."""
+def of_layers(found: xr.Dataset, measure: Callable[[np.ndarray], float]) -> xr.DataArray:
+    """A number of every spectrum of what :func:`deep_nets.image_network` returns, over its dimensions but k."""
 
-    def weight(values: np.ndarray) -> np.ndarray:
-        return estimators.tail_weight(values[np.isfinite(values)] ** 2, share)
+    def of(singular: np.ndarray) -> float:
+        return measure(singular[np.isfinite(singular)] ** 2)
 
-    return xr.apply_ufunc(weight, found.singular_values, input_core_dims=[["k"]], vectorize=True)
+    return xr.apply_ufunc(of, found.singular_values, input_core_dims=[["k"]], vectorize=True)
+
+
+def hill_at(share: float) -> Callable[[np.ndarray], float]:
+    """Hill's exponent from the given share of the largest of some values."""
+    return lambda values: float(tails.hill_path(values).alpha[max(round(share * len(values)), 2) - 2])
+
+
+MEASURES: dict[str, Callable[[np.ndarray], float]] = {
+    "rise": partial(tops.rise, without=SPIKES),
+    "stretch": estimators.stretch,
+    "stretch, 5 % left out": lambda values: float(estimators.stretch(tops.without_top(values, 0.05))),
+    "exponent, top 2 %": hill_at(0.02),
+    "exponent, top 5 %": hill_at(0.05),
+    "exponent, top 10 %": hill_at(0.10),
+}
 
 
 def ends(values: xr.DataArray) -> list[float]:
@@ -78,19 +82,23 @@ def ends(values: xr.DataArray) -> list[float]:
 
 
 def layer_numbers(found: xr.Dataset, data: str, layers: Sequence[int]) -> dict[str, list[float]]:
-    """Ends of tail weights, exponents and distances of some layers, over both readings and all draws."""
+    """Ends of some layers' numbers after the steps, over both readings and all draws, and of the rise before them.
+
+    "exponent, same norms" is that of a Gaussian matrix with the norms of the rows and columns, kernels joined.
+    """
     found = found.sel(data=[data], layer=list(layers))
-    changed, weights = deep_nets.changes(found), tail_weights(found)
-    return {
-        "before": ends(weights.sel(t=0)),
-        "after": ends(weights.sel(t=10)),
-        "largest 5 %": ends(tail_weights(found, share=0.05).sel(t=10)),
+    changed = deep_nets.changes(found)
+    measured = {name: ends(of_layers(found.sel(t=10), measure)) for name, measure in MEASURES.items()}
+    return measured | {
+        "before": ends(of_layers(found.sel(t=0), MEASURES["rise"])),
+        "exponent": ends(changed.hill.sel(t=10, flattening="joined")),
+        "exponent, same norms": ends(found.null_hill.sel(null="same norms")),
         "fall": ends(changed.fall),
         "distance": ends(changed.distance),
     }
 
 
-LAWS = {"exponential": EXPONENTIAL, "exponential, 5 %": estimators.exponential_weight(0.05)}
+LAWS = {"exponential": EXPONENTIAL, "stretch, exponential": estimators.exponential_stretch()}
 
 
 @decides(runs=VGG)
@@ -189,17 +197,30 @@ def against(runs: xr.Dataset, features: str, sample: str = "wide", **what: str) 
     return relative(logs - np.log(runs.untrained.sel(features=features, sample=sample)))
 
 
-@decides(runs="heavy_tails/beyond/dissected")
-def ht_76(runs):
+@decides(runs="heavy_tails/beyond/dissected", tuned=tuple(gains.TUNED.values()))
+def ht_76(runs, tuned):
     """Appendix H: is a heavy-tailed spectrum needed for the test loss?"""
-    runs, trained = runs.sel(rate=1.0), {"spectrum": "trained", "vectors": "trained", "size": "trained"}
+    tuned = dict(zip(gains.TUNED, tuned))
+    found = {
+        (n, run, features, what): gains.effect(one, run, what, features)
+        for n, one in tuned.items()
+        for run in map(str, one.run.values)
+        if run != gains.UNTRAINED
+        for features in FEATURES
+        for what in gains.EFFECTS
+    }
+    spectra = {f"{run} with {n}, {f}": one for (n, run, f, what), one in found.items() if what == "spectrum"}
+    many, best = tuned[8000], {f: gains.best_run(tuned[8000], f) for f in FEATURES}
     return Found(
         "answered",
-        {f: effects(runs, f) for f in FEATURES}
-        | {f"trained, {f}": against(runs, f, **trained) for f in FEATURES}
-        | {f"spectrum of noise, {f}": against(runs, f, **(trained | {"spectrum": "noise"})) for f in FEATURES}
-        | {"size alone": against(runs, "code", spectrum="noise", vectors="random", size="trained")}
-        | {"draws": runs.sizes["seed"]},
+        {f"{n}, {run}, {f}, {what}": one for (n, run, f, what), one in found.items()}
+        | {"spectrum lowers": {name: one for name, one in spectra.items() if claims.below(one, 0)}}
+        | {"spectrum costs": {name: one for name, one in spectra.items() if one.exceeds(0)}}
+        | {"runs": len(spectra)}
+        | {f"best run, {f}": run for f, run in best.items()}
+        | {f"exponent of the best run, {f}": stats.student(many.hill.sel(run=run).values) for f, run in best.items()}
+        | {f"fixed ridge, {f}": effects(runs.sel(rate=1.0), f) for f in FEATURES}
+        | {"draws": [one.sizes["seed"] for one in tuned.values()]},
     )
 
 

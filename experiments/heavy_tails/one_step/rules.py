@@ -15,8 +15,9 @@ import xarray as xr
 from scipy import special
 
 from experiments.heavy_tails import gradient_laws, shapes, teacher_student
+from experiments.heavy_tails.readings import gains
 from experiments.heavy_tails.shapes import SPIKE_RATIO
-from experiments.heavy_tails.teacher_student import PENALTY, PYTORCH, RATES
+from experiments.heavy_tails.teacher_student import FEATURES, PENALTY, PYTORCH, RATES
 from shallow import stats
 from shallow.book import claims
 from shallow.book.claims import Found, decides
@@ -264,8 +265,8 @@ def gd_and_adam(runs: Sweeps, reading: str, features: str) -> list[xr.Dataset]:
     return [runs[f"{name} {reading}"].sel(features=features) for name in ("GD", "Adam")]
 
 
-@decides(runs=RECORDS[2000])
-def ht_10(runs, *, still, before, same, same_alignment, random, gain, worse):
+@decides(runs=RECORDS[2000], tuned=gains.FIRST)
+def ht_10(runs, tuned, *, still, before, same, same_alignment, random, gain, worse):
     """Figure 3 (a, b): GD's losses fall at 2000; Adam has a best rate, above which only the training loss falls."""
     runs = sweeps(runs)
 
@@ -298,7 +299,10 @@ def ht_10(runs, *, still, before, same, same_alignment, random, gain, worse):
         for name, rate, of in shown
     }
     held = {name: sum(one is True for one in each.values()) for name, each in others.items()}
-    return Found(parts, found | percent(found) | {"hold in the text's": held, "parts": len(parts)})
+    pairs = {f"{run}, {what}": (run, what) for run in map(str, tuned.run.values[1:]) for what in ("size", "training")}
+    own = {f"tuned ridge, {f}, {name}": gains.effect(tuned, *pair, f) for name, pair in pairs.items() for f in FEATURES}
+    own |= {f"tuned ridge, {f}, Adam from 1 to 10": gains.change(tuned, "Adam 10", "Adam 1", f) for f in FEATURES}
+    return Found(parts, found | percent(found) | own | {"hold in the text's": held, "parts": len(parts)})
 
 
 @decides(runs=RECORDS[2000])

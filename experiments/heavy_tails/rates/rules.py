@@ -5,8 +5,9 @@ paired with the same draw.  Intervals are Student's, over draws.  The readings o
 of its optimisers' sweeps are a single draw.
 
 The data of the rules: `runs`, `some` and `few`, with 8000, 4000 and 2000 points; `more`, ten more draws of Adam at
-three rates; `text` and `few_text`, with the optimisers of the text; `benign_text`, five
-draws of its Adam at three rates.
+three rates; `further`, five more of Adam at all rates, and `few_more`, five with 2000 points; `text` and `few_text`,
+with the optimisers of the text; `benign_text`, five draws of its Adam at three rates; `tuned`, losses with a tuned
+ridge.  A number that several records hold is read from all their draws, :func:`all_draws`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import numpy as np
 import xarray as xr
 
 from experiments.heavy_tails import readings_of_sweeps, shapes
+from experiments.heavy_tails.readings import gains
 from experiments.heavy_tails.readings_of_sweeps import BENIGN, GRID, HUGE, INTERVAL, TENS
+from experiments.heavy_tails.teacher_student import FEATURES
 from shallow import stats
 from shallow.book import claims
 from shallow.book.claims import Found, decides
@@ -28,10 +31,13 @@ from shallow.stats import Interval
 RUNS, SOME, FEW = "heavy_tails/ten_steps_8000", "heavy_tails/ten_steps_4000", "heavy_tails/ten_steps_2000"
 TEXT, FEW_TEXT = "heavy_tails/ten_steps_8000_text", "heavy_tails/ten_steps_2000_text"
 MORE, BENIGN_TEXT = "heavy_tails/ten_steps_8000_more", "heavy_tails/ten_steps_8000_benign"
+FURTHER, FEW_MORE = "heavy_tails/rates/ten_steps_8000_further", "heavy_tails/exponents/spike_position_2000_more"
+TUNED = gains.TUNED[8000]
 NOISE = shapes.noise_hill(1500, 1000)  # PL_Alpha_Hill of the untrained student
 ALONG = [0.0, *HUGE]  # HT-21: untrained and the large rates
 FROM_TENTH = [rate for rate in GRID if rate >= 0.1]  # HT-71
 BETTER = 0.01  # HT-23: a test loss that says that training has helped, below the untrained one's, relative
+UPPER = 6.0  # of PL_Alpha_KS at rate 1 with 8000 points, in a gap: 2.5 if the fit takes a quarter of the spectrum
 CURVES = {"train": "training loss", "test": "test loss", "alignment": "alignment", "hill": "PL_Alpha_Hill"}
 EXPONENTS = {"hill": "PL_Alpha_Hill", "ks": "PL_Alpha_KS"}
 
@@ -47,14 +53,33 @@ def benign(*records: xr.Dataset, rule: str = "Adam code", features: str = "code"
     return xr.concat(found, "seed", data_vars="all", coords="minimal")
 
 
+def all_draws(of: str, *found: xr.Dataset) -> xr.DataArray:
+    """A quantity (seed, rate) of all draws in some sweeps, NaN at the rates that a draw has not; the first counts."""
+    whole = found[0][of]
+    for one in found[1:]:
+        whole = whole.combine_first(one[of].reset_coords(drop=True)) if of in one else whole
+    return whole
+
+
+def many_draws(runs: xr.Dataset, further: xr.Dataset, *others: xr.Dataset) -> xr.Dataset:
+    """Exponents, losses and alignment of Adam with 8000 points (seed, rate), of all draws."""
+    found = [sweep(runs), further_sweep(further), *map(sweep, others)]
+    return xr.Dataset({of: all_draws(of, *found) for of in (*CURVES, "ks")})
+
+
+def further_sweep(further: xr.Dataset) -> xr.Dataset:
+    """Further draws (seed, rate), with the features of the code."""
+    return further.sel(rule="Adam code", features="code").reset_coords(drop=True).transpose("seed", "rate")
+
+
 def pooled(record: xr.Dataset) -> xr.Dataset:
     """:func:`readings_of_sweeps.pooled` of all trained students of both optimisers."""
     return readings_of_sweeps.pooled({name: sweep(record, f"{name} code") for name in ("GD", "Adam")})
 
 
 def mean(values: xr.DataArray, rate: float) -> Interval:
-    """Mean over draws at a learning rate."""
-    return stats.student(values.sel(rate=rate).values)
+    """Mean at a learning rate over the draws that have it."""
+    return stats.student(values.sel(rate=rate).dropna("seed").values)
 
 
 def means(values: xr.DataArray, rates: Sequence[float]) -> dict[str, float]:
@@ -63,8 +88,8 @@ def means(values: xr.DataArray, rates: Sequence[float]) -> dict[str, float]:
 
 
 def change(values: xr.DataArray, start: float, end: float) -> Interval:
-    """Mean change of values (seed, rate) from one rate to another, paired by draw."""
-    return stats.student((values.sel(rate=end) - values.sel(rate=start)).values)
+    """Mean change of values (seed, rate) from one rate to another, paired by draw, over the draws that have both."""
+    return stats.student((values.sel(rate=end) - values.sel(rate=start)).dropna("seed").values)
 
 
 def steps(values: xr.DataArray, rates: Sequence[float]) -> dict[tuple[float, float], Interval]:
@@ -82,8 +107,9 @@ def falls(values: xr.DataArray, rates: Sequence[float], rise: float = 0.0) -> bo
 
 
 def correlations(one: xr.DataArray, other: xr.DataArray, rates: Sequence[float] = tuple(GRID)) -> np.ndarray:
-    """Spearman's rank correlation of two curves (seed, rate) over the rates, in each draw."""
-    one, other = (values.sel(rate=list(rates)).transpose("seed", "rate").values for values in (one, other))
+    """Spearman's rank correlation of two curves (seed, rate) over the rates, in each draw that has all of them."""
+    both = xr.align(*(values.sel(rate=list(rates)).dropna("seed") for values in (one, other)))
+    one, other = (values.transpose("seed", "rate").values for values in both)
     return np.array([stats.rank_correlation(*pair) for pair in zip(one, other)])
 
 
@@ -120,14 +146,15 @@ def ht_21(runs):
     )
 
 
-@decides(runs=RUNS)
-def ht_22(runs, *, tight):
+@decides(runs=RUNS, further=FURTHER)
+def ht_22(runs, further, *, tight):
     """Figure 5: with Adam the training loss goes with alignment and exponents more clearly than with GD."""
-    adam, gd, text = sweep(runs), sweep(runs, "GD code"), sweep(runs, features="text")
-    parts, numbers = {}, {}
+    adam, gd, text = many_draws(runs, further), sweep(runs, "GD code"), sweep(runs, features="text")
+    parts, numbers = {}, {"draws": adam.sizes["seed"]}
     for of, name, sign in (("alignment", "alignment", -1), ("hill", "PL_Alpha_Hill", 1), ("ks", "PL_Alpha_KS", 1)):
-        by_draw = [sign * correlations(one.train, one[of]) for one in (adam, gd)]
-        clear, more = stats.student(by_draw[0]), stats.student(by_draw[0] - by_draw[1])
+        clear = stats.student(sign * correlations(adam.train, adam[of]))
+        of_gd = sign * correlations(gd.train, gd[of])
+        more = stats.student(sign * correlations(*(adam[each].sel(seed=gd.seed) for each in ("train", of))) - of_gd)
         parts[name] = claims.all_of(clear.exceeds(tight), more.exceeds(0))
         numbers |= {f"{name}: Adam's, in the stated direction": clear, f"{name}: Adam's minus GD's": more}
     for name, one in {"Adam": adam, "GD": gd, "Adam, features of the text": text}.items():
@@ -171,8 +198,21 @@ def best_runs(found: xr.Dataset) -> xr.Dataset:
     return found.isel(run=[draw[np.argmin(found.gain.values[draw])] for draw in by_draw])
 
 
-@decides(runs=RUNS, more=MORE, benign_text=BENIGN_TEXT)
-def ht_23(runs, more, benign_text, *, goes_with):
+def by_own_ridge(tuned: xr.Dataset) -> dict[str, Interval]:
+    """How exponents and losses go together if every network has its own ridge constant, in both readings."""
+    found = {}
+    for features in FEATURES:
+        for run in ("Adam 0.1", "Adam 1"):
+            found[f"tuned ridge, {features}, {run}"] = gains.effect(tuned, run, "training", features)
+        found[f"tuned ridge, {features}, 1 over 0.01"] = gains.change(tuned, "Adam 1", "Adam 0.01", features)
+        runs = {"Adam": gains.runs_of(tuned, "Adam"), "all runs": [str(run) for run in tuned.run.values]}
+        for name, some in runs.items():
+            found[f"tuned ridge, {features}, rank correlation, {name}"] = gains.rank_correlations(tuned, some, features)
+    return found
+
+
+@decides(runs=RUNS, more=MORE, benign_text=BENIGN_TEXT, tuned=TUNED)
+def ht_23(runs, more, benign_text, tuned, *, goes_with):
     """Section 5.2: an exponent in (2, 2.5) marks good generalisation, and lower is better in it."""
     adam, features = benign(runs, more), benign(runs, more, features="text")
     text, found = benign(benign_text, rule="Adam text"), pooled(runs)
@@ -197,19 +237,30 @@ def ht_23(runs, more, benign_text, *, goes_with):
             f"relative test loss, 1 minus 0.01, {name} of the text": change(one.test / one.test.sel(rate=0), 0.01, 1.0)
             for name, one in (("features", features), ("Adam", text))
         }
-        | {"mean PL_Alpha_Hill, Adam of the text": means(text.hill, BENIGN)},
+        | {"mean PL_Alpha_Hill, Adam of the text": means(text.hill, BENIGN)}
+        | by_own_ridge(tuned)
+        | {"best run with a tuned ridge": {f: gains.best_run(tuned, f) for f in FEATURES}},
     )
 
 
-@decides(runs=RUNS, some=SOME, few=FEW, text=TEXT)
-def ht_24(runs, some, few, text, *, level, very_heavy, worse):
+def by_points(runs, further, more, some, few, few_more) -> dict[int, xr.Dataset]:
+    """Both exponents of Adam (seed, rate), all draws, by number of points; with 8000 also losses and alignment."""
+    small = {of: all_draws(of, sweep(few), sweep(few_more)) for of in EXPONENTS}
+    return {8000: many_draws(runs, further, more), 4000: sweep(some), 2000: xr.Dataset(small)}
+
+
+ALL = {"runs": RUNS, "further": FURTHER, "more": MORE, "some": SOME, "few": FEW, "few_more": FEW_MORE}
+
+
+@decides(**ALL, text=TEXT)
+def ht_24(runs, further, more, some, few, few_more, text, *, level, very_heavy, worse):
     """Section 5.2, Adam at rates of 1 and more, with 8000 points; other numbers of points beside."""
-    adam, text = {8000: sweep(runs), 4000: sweep(some), 2000: sweep(few)}, sweep(text, "Adam text")
+    adam, text = by_points(runs, further, more, some, few, few_more), sweep(text, "Adam text")
     one = adam[8000]
-    tens = one.hill.sel(rate=TENS)
+    tens = one.hill.sel(rate=TENS).dropna("seed")
     spread = stats.student((tens.max("rate") - tens.min("rate")).values)
     hill = {rate: mean(one.hill, rate) for rate in HUGE}
-    best = best_rate(one)
+    best = best_rate(one.dropna("seed"))
     loss = {rate: mean(one.test / one.test.sel(rate=best) - 1, rate) for rate in HUGE}
     return Found(
         {
@@ -224,6 +275,10 @@ def ht_24(runs, some, few, text, *, level, very_heavy, worse):
             for n, by_rate in adam.items()
             for (a, b), value in steps(by_rate.ks, TENS).items()
         }
+        | {f"PL_Alpha_KS, 8000 points, at {rate:g}": mean(one.ks, rate) for rate in TENS}
+        | {"PL_Alpha_KS, 8000 points, 100 minus 1": change(one.ks, 1.0, 100.0)}
+        | {f"draws at {rate:g}": int(one.ks.sel(rate=rate).notnull().sum()) for rate in TENS}
+        | {"upper branch at 1": int((one.ks.sel(rate=1.0) > UPPER).sum())}
         | {f"PL_Alpha_Hill at {rate:g}": value for rate, value in hill.items()}
         | {f"test loss at {rate:g} over the least": value for rate, value in loss.items()}
         | {"best rate": best, "mean PL_Alpha_Hill": means(one.hill, TENS), "mean at large": means(one.hill, HUGE)}
@@ -232,15 +287,21 @@ def ht_24(runs, some, few, text, *, level, very_heavy, worse):
     )
 
 
-@decides(runs=RUNS, text=TEXT)
-def ht_25(runs, text, *, factor, lift, alike, unlike):
+def gaps(one: xr.Dataset) -> xr.Dataset:
+    """Decades of median and gap of Adam's spectra (seed, rate), and how the largest one moves the exponent."""
+    middle = one["median"] if "median" in one else one.eigenvalues.median("k")
+    found = {"median": np.log10(middle), "gap": np.log10(one.spike_ratio), "ratio": one.spike_ratio}
+    return xr.Dataset(found | {"lift": one.hill - one.hill_excl})
+
+
+@decides(runs=RUNS, further=FURTHER, more=MORE, text=TEXT)
+def ht_25(runs, further, more, text, *, factor, lift, alike, unlike):
     """Figure 24: spectra of Adam at 1, 10, 100 and 1000."""
-    adam, text = sweep(runs), sweep(text, "Adam text")
+    text, found = sweep(text, "Adam text"), [gaps(one) for one in (sweep(runs), further_sweep(further), sweep(more))]
     shown = [*TENS, 1000.0]
-    apart = steps(np.log10(adam.eigenvalues.median("k")), shown)
-    lifted = {rate: mean(adam.hill - adam.hill_excl, rate) for rate in TENS}
-    wider = steps(np.log10(adam.spike_ratio), shown)
-    away = readings_of_sweeps.bulk_distances(adam, [10.0, 100.0, 1000.0])
+    apart, wider = (steps(all_draws(of, *found), shown) for of in ("median", "gap"))
+    lifted = {rate: mean(all_draws("lift", *found), rate) for rate in TENS}
+    away = readings_of_sweeps.bulk_distances(sweep(runs), [10.0, 100.0, 1000.0])
     bulk = {rate: mean(away, rate) for rate in away.rate.values}
     strong = [claims.any_of(one.exceeds(lift), claims.below(one, -lift)) for one in lifted.values()]
     return Found(
@@ -257,8 +318,12 @@ def ht_25(runs, text, *, factor, lift, alike, unlike):
         | {f"distance of the bulk from that at 1, {rate:g}": one for rate, one in bulk.items()}
         | {"mean decades between medians": [one.estimate for one in apart.values()]}
         | {"mean change by the largest": [one.estimate for one in lifted.values()]}
-        | {"mean gap": means(adam.spike_ratio, shown), "mean gap, text": means(text.spike_ratio, shown)}
-        | {"distance at 1000 over 100": stats.student((away.sel(rate=1000.0) / away.sel(rate=100.0)).values)},
+        | {"mean gap": means(all_draws("ratio", *found), shown), "mean gap, text": means(text.spike_ratio, shown)}
+        | {
+            "distance at 1000 over 100": stats.student(
+                (away.sel(rate=1000.0) / away.sel(rate=100.0)).dropna("seed").values
+            )
+        },
     )
 
 
@@ -300,10 +365,11 @@ def ht_54(few, some, runs, *, tie, tight):
     )
 
 
-@decides(few=FEW, runs=RUNS, more=MORE, few_text=FEW_TEXT, benign_text=BENIGN_TEXT)
-def ht_59(few, runs, more, few_text, benign_text, *, quoted, rounding, factor, absorbed, order):
+@decides(few=FEW, few_more=FEW_MORE, runs=RUNS, more=MORE, few_text=FEW_TEXT, benign_text=BENIGN_TEXT)
+def ht_59(few, few_more, runs, more, few_text, benign_text, *, quoted, rounding, factor, absorbed, order):
     """Appendix F.4: Adam at 1 with 2000 and with 8000 points, paired where both have the draws."""
-    few, many = sweep(few), benign(runs, more)
+    both = [sweep(one)[["hill", "spike_ratio"]].sel(rate=[1.0]) for one in (few, few_more)]
+    few, many = xr.concat(both, "seed"), benign(runs, more)
     text = sweep(few_text, "Adam text"), benign(benign_text, rule="Adam text")
     hill, (wide, narrow) = [mean(one.hill, 1) for one in (few, many)], (mean(one.spike_ratio, 1) for one in (few, many))
     near = [claims.within(one, said - rounding, said + rounding) for one, said in zip(hill, quoted)]
@@ -335,10 +401,10 @@ def ht_59(few, runs, more, few_text, benign_text, *, quoted, rounding, factor, a
     )
 
 
-@decides(runs=RUNS, some=SOME, few=FEW)
-def ht_71(runs, some, few, *, tight, rise):
+@decides(**ALL)
+def ht_71(runs, further, more, some, few, few_more, *, tight, rise):
     """Appendix G: from 0.1 on both exponents of Adam show one trend and do not increase, with 8000 points."""
-    adam = {8000: sweep(runs), 4000: sweep(some), 2000: sweep(few)}
+    adam = by_points(runs, further, more, some, few, few_more)
     one = adam[8000]
     same = {n: correlation(by_rate.hill, by_rate.ks, FROM_TENTH) for n, by_rate in adam.items()}
     return Found(

@@ -13,6 +13,7 @@ from itertools import pairwise
 import xarray as xr
 
 from experiments.heavy_tails.readings import cells as readings
+from experiments.heavy_tails.readings import gains
 from experiments.heavy_tails.readings.cells import LINKS, NEAR, Combination, Runs, change, level, position
 from experiments.heavy_tails.teacher_student import FEATURES, PENALTY
 from shallow import stats
@@ -123,8 +124,27 @@ def seen(record: xr.Dataset) -> int:
     return flags.count(True)
 
 
-@decides(runs=SWEEPS, ridge="heavy_tails/one_step_ridge", variants="heavy_tails/one_step_variants")
-def ht_05(runs, ridge, variants, *, about):
+#: The properties of Figure 3 as changes from one run to another.
+THREE = {
+    "GD at 2000": ("GD 2000", gains.UNTRAINED),
+    "Adam at 1": ("Adam 1", gains.UNTRAINED),
+    "Adam from 1 to 10": ("Adam 10", "Adam 1"),
+}
+
+
+def three_properties(first: xr.Dataset, features: str, constant: float | None) -> dict[str, Interval]:
+    """The changes :data:`THREE` after one step, with tuned ridge constants or one for all."""
+    return {name: gains.change(first, *pair, features, constant) for name, pair in THREE.items()}
+
+
+def shown(changes: Mapping[str, Interval]) -> int:
+    """How many of the three are as in Figure 3: two falls and a rise."""
+    *down, up = changes.values()
+    return [*map(falls, down), up.exceeds(0)].count(True)
+
+
+@decides(runs=SWEEPS, first=gains.FIRST, variants="heavy_tails/one_step_variants")
+def ht_05(runs, first, variants, *, about):
     """Equation (6): are the losses of the figures those of the features in the text?"""
     runs = combinations(runs)
     found = {
@@ -133,22 +153,24 @@ def ht_05(runs, ridge, variants, *, about):
         for features in FEATURES
     }
     parts, counted = {}, {}
-    for (figure, features), (first, *rest) in found.items():
-        held = [one.holds for one in (first, *rest)]
+    for (figure, features), (least, *rest) in found.items():
+        held = [one.holds for one in (least, *rest)]
         told = {"hold": held.count(True), "fail": held.count(False), "open": held.count(None)}
         counted[f"sentences on Figure {figure}, {features}"] = told
         if features == "text":  # a level that is not settled decides nothing
-            shows = False if first.holds is False else claims.all_of(*(one.holds for one in rest))
+            shows = False if least.holds is False else claims.all_of(*(one.holds for one in rest))
             parts[f"a, Figure {figure}"] = claims.verdict(shows)
-    at = {float(p): seen(ridge.sel(penalty=p, features="text")) for p in ridge.penalty.values}
+    constants = {"tuned": None} | {f"{p:g}": float(p) for p in first.constant.values}
+    after = {(f, name): three_properties(first, f, p) for f in FEATURES for name, p in constants.items()}
     student = {f: level(runs[Combination("softplus", "softplus", f)].figure) for f in FEATURES}
     return Found(
         parts | {"b": "answered", "c": "answered"},
         {f"Figure {figure}, {f}: {one.says}": one.measured for (figure, f), some in found.items() for one in some}
         | counted
         | {"least test loss of a softplus student": student}
-        | {"properties with the text": max(at.values()), "ridge constants": list(at)}
-        | {"properties with the code": seen(ridge.sel(penalty=PENALTY, features="code"))}
+        | {f"properties, {f}, {name}": shown(three) for (f, name), three in after.items()}
+        | {f"{of}, {f}, {name}": one for (f, name), three in after.items() for of, one in three.items()}
+        | {"draws": first.sizes["seed"]}
         | {str(v): seen(variants.sel(variant=v, features="code")) for v in variants.variant.values},
         verdict=claims.combine(parts),
     )
@@ -226,8 +248,11 @@ def swept(run: xr.Dataset, features: str = "code") -> tuple[xr.Dataset, xr.DataA
     return one[["test"]], readings.exponents(one.eigenvalues, tails.hill)
 
 
-@decides(runs=CURVES, sweep=TEN_STEPS)
-def ht_60(runs, sweep):
+BROAD_RUNS = [f"Adam {rate:g}" for rate in BROAD]
+
+
+@decides(runs=CURVES, sweep=TEN_STEPS, tuned=gains.TUNED[8000])
+def ht_60(runs, sweep, tuned):
     """Figure 28(b): smaller ridge constants lower the losses and widen the gap; does the ridge decide the verdict?"""
     code, text = (one[8000] for one in by_points(runs))
     ranks = correlations(*swept(sweep))
@@ -236,7 +261,9 @@ def ht_60(runs, sweep):
         smaller_ridge(code) | {"c": turns},
         {f"rank correlation at {p:g}": one for p, one in ranks.items()}
         | {of: {f"{p:g}": by_ridge(code, of, p) for p in SMALLER} for of in (*LOSSES, "gap")}
-        | {"features of the text": {name: claims.verdict(one) for name, one in smaller_ridge(text).items()}},
+        | {"features of the text": {name: claims.verdict(one) for name, one in smaller_ridge(text).items()}}
+        | {f"rank correlation, tuned, {f}": gains.rank_correlations(tuned, BROAD_RUNS, f) for f in FEATURES}
+        | {"draws, tuned": tuned.sizes["seed"]},
     )
 
 

@@ -93,6 +93,22 @@ def mean_square(features: np.ndarray, labels: np.ndarray, weights: np.ndarray) -
     return float(np.mean((features @ weights - labels) ** 2, dtype=np.float64))
 
 
+def weights_path(features: np.ndarray, labels: np.ndarray, penalties: np.ndarray) -> np.ndarray:
+    r"""What :meth:`Ridge.weights` is for each of the penalties $\mu > 0$ of shape (L,); shape (h, L).
+
+    From $Z^\top Z = Q \Lambda Q^\top$, with eigenvalues that rounding made negative taken as zero:
+    $Q (\Lambda + \mu n I)^{-1} Q^\top Z^\top y$.  Cost: n h^2 + 9 h^3 operations, whatever L is.
+    """
+    checks.array(("n", "h"), features=features)
+    checks.array((len(features),), labels=labels)
+    checks.array((None,), penalties=penalties)
+    checks.positive(penalties=penalties)
+    Z, y = (np.asarray(a, dtype=np.float64) for a in (features, labels))
+    values, Q = linalg.eigh(Z.T @ Z, check_finite=False)
+    shrunk = np.maximum(values, 0)[:, None] + len(Z) * np.asarray(penalties, dtype=float)
+    return Q @ ((Q.T @ (Z.T @ y))[:, None] / shrunk)
+
+
 class RidgePath:
     r"""Kernel ridge regression for any number of penalties, with the errors of leaving one point out.
 
