@@ -14,7 +14,6 @@ import xarray as xr
 
 from experiments.heavy_tails import shapes
 from experiments.heavy_tails.long_runs import cells as long_runs
-from experiments.heavy_tails.route import cells as training_spectra
 from shallow import stats
 from shallow.book import claims
 from shallow.book.claims import Found, decides
@@ -38,7 +37,7 @@ QUARTER = _records("quarter_adam", "quarter_adam_small", "quarter_adam_scaled", 
 GD = ("heavy_tails/route/route_gd", *_records("merging_gd"))
 GD_EARLY = (*GD, *_records("hundred_gd_small"))
 GD_LATE = _records("quarter_gd", "quarter_gd_small", "quarter_gd_smaller", "quarter_gd_scaled")  # to step 10000
-BY_HAND = _records("onset_factor", "onset_factor_between")  # the first spike scaled, at rates 0.2, 0.3, 0.5 and 1
+ONSET_FIRST = "heavy_tails/long_runs/onset_first"  # the first spike changed by hand, at rates 0.2, 0.3, 0.5 and 1
 
 
 def tables(runs: Sequence[xr.Dataset]) -> dict[float, xr.Dataset]:
@@ -122,19 +121,15 @@ def steps_of(found: xr.Dataset) -> xr.DataArray:
     return long_runs.steps_to_onset(found).fillna(np.inf)
 
 
-def by_hand(runs: Sequence[xr.Dataset]) -> xr.Dataset:
-    """Runs with the first spike scaled by hand, their rates put together."""
-    return xr.concat([one.sortby("spike_factor") for one in runs], "rate", join="exact").sortby("rate")
-
-
-@decides(rates="heavy_tails/long_runs/onset_rates", factors=BY_HAND)
-def ht_18(rates, factors, *, strong, most):
+@decides(rates="heavy_tails/long_runs/onset_rates", first=ONSET_FIRST)
+def ht_18(rates, first, *, strong, most):
     """Section 5.1: the farther the first spike, the fewer steps; along the rates, and with the spike cut out."""
-    gap, steps, factors = rates.spike_ratio.sel(check=1), steps_of(rates), by_hand(factors)
+    gap, steps = rates.spike_ratio.sel(check=1), steps_of(rates)
     links = [stats.rank_correlation(gap.sel(seed=s).values, steps.sel(seed=s).values) for s in rates.seed.values]
     link = stats.student(links)
-    own, none = (steps_of(factors.sel(spike_factor=k)).values.ravel() for k in (1, 0))
-    later = stats.share(none > own)
+    clean, own, cut = (first.steps.sel(first=name).values.ravel() for name in ("clean", "1", "0"))
+    decided = np.isfinite(clean) | np.isfinite(own)
+    later = stats.share((clean > own)[decided])
     return Found(
         {"a": claims.below(link, strong), "b": later.exceeds(most)},
         {
@@ -143,10 +138,11 @@ def ht_18(rates, factors, *, strong, most):
             "rates": rates.sizes["rate"],
             "from rate": float(rates.rate.min()),
             "to rate": float(rates.rate.max()),
-            "steps without the first spike at most": none.max(),
-            "runs": len(none),
-            "later": int((none > own).sum()),
-            "sooner": int((none < own).sum()),
+            "runs": int(decided.sum()),
+            "later": int((clean > own).sum()),
+            "sooner": int((clean < own).sum()),
+            "cut after Adam, later": int((cut > own).sum()),
+            "cut after Adam, sooner": int((cut < own).sum()),
         },
     )
 
@@ -189,11 +185,6 @@ def ht_48(early, late, on, text, *, wide, widened, fall, further):
     )
 
 
-def cut_out(runs: xr.Dataset) -> xr.Dataset:
-    """Shapes (seed, step) of Adam at rate 1 with the leading part of every update cut out."""
-    return training_spectra.shapes_of(runs.sel(rate=1.0))
-
-
 def smallest_rates(by_rate: Tables, limits: Sequence[float]) -> dict[str, float]:
     """The smallest rate whose first step makes a spike, on the mean, and the smallest with a wide bulk at some step."""
     spiked = [rate for rate, one in by_rate.items() if one.spike_ratio.sel(step=1).mean() >= SPIKE]
@@ -202,24 +193,25 @@ def smallest_rates(by_rate: Tables, limits: Sequence[float]) -> dict[str, float]
     return {"spike": min(spiked, default=np.inf), "wide": min(wide, default=np.inf)}
 
 
-@decides(cut="heavy_tails/long_runs/no_spikes", adam=QUARTER, gd=GD_LATE, scaled=BY_HAND)
-def ht_49(cut, adam, gd, scaled, *, wide):
+@decides(cut="heavy_tails/route/cut_gaps", adam=QUARTER, gd=GD_LATE, first=ONSET_FIRST)
+def ht_49(cut, adam, gd, first, *, wide):
     """Appendices H, E: a spike after the first step is necessary; long training at a small rate does not help."""
-    cut, without = cut_out(cut), by_hand(scaled).sel(spike_factor=0)
-    spikeless = without.spike_ratio.sel(check=1) < SPIKE
-    widens = spikeless & np.isfinite(steps_of(without))
-    at_once = beyond(cut, 10, wide) and bool((cut.spike_ratio.sel(step=1) < SPIKE).all())
+    cut, clean = cut.squeeze("cut", drop=True).astype(float), first.sel(first="clean")
+    spikeless = clean.gap < SPIKE
+    widens = spikeless & np.isfinite(clean.steps)
+    gap = float(cut.spike_ratio.max())
+    at_once = beyond(cut, 10, wide) if gap < SPIKE else None
     smallest = {name: smallest_rates(tables(runs), wide) for name, runs in (("Adam", adam), ("GD", gd))}
     return Found(
         {
-            "a": not (at_once or bool(widens.any())),
+            "a": claims.opposite(claims.any_of(at_once, bool(widens.any()))),
             "b": all(rates["wide"] >= rates["spike"] for rates in smallest.values()),
         },
         {
             "exponent without spikes, step 10": of_draws(cut.hill_excl.sel(step=10).values),
             "distance without spikes, step 10": of_draws(cut.d_mp.sel(step=10).values),
-            "without spikes": means(cut, 10),
-            "gap at step 1": float(cut.spike_ratio.sel(step=1).max()),
+            "largest gap": gap,
+            "draws": cut.sizes["seed"],
             "runs that widen": int(widens.sum()),
             "runs without a spike": int(spikeless.sum()),
             **smallest,
@@ -292,27 +284,30 @@ def ht_72(early, gd, *, level, part):
     )
 
 
-@decides(factors=BY_HAND)
-def ht_77(factors, *, fall, alike):
+@decides(first=ONSET_FIRST)
+def ht_77(first, *, fall, alike):
     """Appendix H: does the gap after the first step, not the learning rate, set the number of steps?
 
-    Two tests on runs with the first spike scaled by hand: within a rate, do the steps never rise with the gap and fall
-    by more than a factor; and at about one gap, do they differ between the rates?
+    Two tests on runs with the first spike changed by hand, medians of the draws: within a rate, do the steps never rise
+    with the gap and fall by more than a factor; and at about one gap, do they differ between the rates?
     """
-    factors = by_hand(factors)
-    gap, steps = factors.spike_ratio.sel(check=1).mean("seed"), steps_of(factors).mean("seed")
+    order = ["clean", "0.5", "1", "2", "4"]
+    gap, steps = (first[name].sel(first=order).median("seed") for name in ("gap", "steps"))
+    by_cut = first.steps.median("seed").sel(first="0")
     ordered, shown = {}, {}
-    for rate in factors.rate.values:
+    for rate in first.rate.values:
         one = steps.sel(rate=rate).values
         ordered[f"rate {rate:g}"] = bool((one[1:] <= one[:-1]).all() and one.max() > fall * one.min())
-        shown[f"rate {rate:g}"] = ", ".join("none in 200" if np.isinf(t) else f"{t:.0f}" for t in one)
-    common, at_one_gap = gap.sel(rate=factors.rate.max(), spike_factor=0.5), {}
-    for name, rate in (("slow", factors.rate.min()), ("quick", factors.rate.max())):
+        shown[f"rate {rate:g}"] = ", ".join("none in 200" if np.isinf(t) else f"{t:g}" for t in one)
+    common, at_one_gap = gap.sel(rate=first.rate.max(), first="0.5"), {}
+    for name, rate in (("slow", first.rate.min()), ("quick", first.rate.max())):
         k = int(np.abs(np.log(gap.sel(rate=rate) / common)).values.argmin())
         numbers = {"rate": rate, "gap": gap.sel(rate=rate)[k], "steps": steps.sel(rate=rate)[k]}
         at_one_gap[name] = {what: float(one) for what, one in numbers.items()}
     slow, quick = (one["steps"] for one in at_one_gap.values())
     return Found(
         "answered",
-        {"steps": shown, "set by the gap": ordered, "rates differ at one gap": slow >= alike * quick} | at_one_gap,
+        {"steps": shown, "set by the gap": ordered, "rates differ at one gap": slow >= alike * quick}
+        | {"cut after Adam": {f"rate {rate:g}": float(by_cut.sel(rate=rate)) for rate in first.rate.values}}
+        | at_one_gap,
     )

@@ -19,10 +19,14 @@ from shallow.book import claims
 from shallow.book.claims import Found, decides
 from shallow.stats import Interval
 
+Runs = Sequence[xr.Dataset]
 NOISE = shapes.noise_hill(1500, 1000)
 ROUTE_ADAM, ROUTE_GD = "heavy_tails/route/route_adam", "heavy_tails/route/route_gd"
 ROUTE_TEN = "heavy_tails/route/route_ten"  # Adam at rate 1
-WITHOUT_SPIKE, NO_SPIKES = "heavy_tails/long_runs/without_spike", "heavy_tails/long_runs/no_spikes"
+GD_2000 = (ROUTE_GD, "heavy_tails/long_runs/merging_gd")  # five draws to step 10
+HUNDRED = ("heavy_tails/long_runs/hundred_adam", "heavy_tails/long_runs/hundred_adam_more")  # Adam at rate 1
+ADAM_ONE = ("heavy_tails/overlaps/overlaps_adam_one", "heavy_tails/overlaps/overlaps_adam_one_more")
+CUT_EVERY, CUT_GAPS = "heavy_tails/route/cut_every", "heavy_tails/route/cut_gaps"
 COLLAPSES = ("heavy_tails/overlaps/spike_movement", "heavy_tails/route/spike_movement_ten")  # see :func:`overlaps.drop`
 
 
@@ -143,67 +147,91 @@ def outliers_in_batches(batches: xr.Dataset) -> xr.DataArray:
     )
 
 
-def starts(gd_2000: xr.Dataset, gd: xr.Dataset, adam_1: xr.Dataset, adam: xr.Dataset) -> xr.Dataset:
-    """Shapes and similarity after 1 and 10 steps with true labels, three draws of six runs.
+def starts(gd_2000: xr.Dataset, gd: xr.Dataset, adam_1: Runs, adam: xr.Dataset) -> dict[str, xr.Dataset]:
+    """Shapes and similarity after 1 and 10 steps with true labels, all draws of six runs.
 
-    gd_2000, adam_1: at one rate; gd, adam: at others.
+    gd_2000, adam_1: at one rate, the latter in several records; gd, adam: at others.
     """
+    kept = ["eigenvalues", "similarity"]
+    one = xr.concat([run[[name for name in kept if name in run] or list(run)] for run in adam_1], "seed", join="inner")
     found = {"GD 2000": gd_2000, "GD 3000": gd.sel(rate=3000.0, drop=True)}
     for rate in (0.2, 0.5, 1.0, 10.0):
-        found[f"Adam {rate:g}"] = adam_1 if rate == 1 else adam.sel(rate=rate, drop=True)
+        found[f"Adam {rate:g}"] = one if rate == 1 else adam.sel(rate=rate, drop=True)
     kept = ["spike_ratio", "single_spike", "d_mp", "hill_excl", "similarity"]
-    tables = [along(one)[kept].rename(end="step").sel(seed=[0, 1, 2]) for one in found.values()]
-    return xr.concat(tables, "run").assign_coords(run=list(found))
+    return {run: along(table)[kept].rename(end="step") for run, table in found.items()}
 
 
-def other_labels(true: xr.Dataset, labels_adam: xr.Dataset, labels_gd: xr.Dataset) -> xr.Dataset:
+def other_labels(true: dict[str, xr.Dataset], labels_adam: xr.Dataset, labels_gd: xr.Dataset) -> xr.Dataset:
     """The same with true, permuted and Gaussian labels, for the runs that have all three.  true: of :func:`starts`."""
     adam = along(labels_adam)
     found = {"GD 2000": along(labels_gd)} | {f"Adam {rate:g}": adam.sel(rate=rate, drop=True) for rate in (1.0, 10.0)}
-    false = xr.concat([one[list(true.data_vars)] for one in found.values()], "run").assign_coords(run=list(found))
-    return xr.concat([true.sel(run=false.run).expand_dims(labels=["true"]), false], "labels")
+    false = xr.concat([one[list(true[run])] for run, one in found.items()], "run")
+    paired = xr.concat([true[run].sel(seed=false.seed) for run in found], "run")
+    both = xr.concat([paired.expand_dims(labels=["true"]), false], "labels")
+    return both.assign_coords(run=list(found))
 
 
 @decides(
     gd_2000="heavy_tails/overlaps/overlaps_gd_2000",
     gd="heavy_tails/overlaps/overlaps_gd",
-    adam_1="heavy_tails/overlaps/overlaps_adam_one",
+    adam_1=ADAM_ONE,
     adam="heavy_tails/overlaps/overlaps_adam",
     labels_adam="heavy_tails/route/labels_adam",
     labels_gd="heavy_tails/route/labels_gd",
+    near=("heavy_tails/route/labels_near", "heavy_tails/route/labels_near_8000"),
+    long="heavy_tails/route/labels_long",
 )
-def ht_29(gd_2000, gd, adam_1, adam, labels_adam, labels_gd, *, fall, away, aligned):
+def ht_29(gd_2000, gd, adam_1, adam, labels_adam, labels_gd, near, long, *, fall, away, aligned):
     """Section 6: one spike aligned with the teacher is all that the tail requires."""
     true = starts(gd_2000, gd, adam_1, adam)
     labels = other_labels(true, labels_adam, labels_gd)
-    wide = [run for run in true.run.values if as_wide(true.sel(run=run, step=10), fall, away)]
-    similar = {run: stats.student(true.similarity.sel(run=run, step=1).values) for run in true.run.values}
+    wide = {run: as_wide(table.sel(step=10), fall, away) for run, table in true.items()}
+    similar = {run: stats.student(table.similarity.sel(step=1).values) for run, table in true.items()}
     single = {
-        run: claims.all_of(bool(true.single_spike.sel(run=run, step=1).all()), similar[run].exceeds(aligned))
-        for run in wide
+        run: claims.all_of(bool(table.single_spike.sel(step=1).all()), similar[run].exceeds(aligned))
+        for run, table in true.items()
     }
+    begun = [run for run in true if single[run]]
     kinds = [(run, kind) for run in labels.run.values for kind in ("permuted", "Gaussian")]
     ended = labels.sel(step=10)
-    said_nothing = [as_wide(ended.sel(run=run, labels=kind), fall, away) for run, kind in kinds if run in wide]
+    said_nothing = [as_wide(ended.sel(run=run, labels=kind), fall, away) for run, kind in kinds if wide[run]]
     apart = {
         (run, kind): ended.hill_excl.sel(labels=kind, run=run) - ended.hill_excl.sel(labels="true", run=run)
         for run, kind in kinds
     }
     return Found(
         {
-            "a": claims.any_of(*single.values()) if wide else None,
-            "b": claims.all_of(*map(claims.opposite, said_nothing)) if wide else None,
+            "a": claims.all_of(*(wide[run] for run in begun)) if begun else None,
+            "b": claims.all_of(*map(claims.opposite, said_nothing)) if any(wide.values()) else None,
         },
         {f"exponent, {run}, {kind} minus true": stats.student(one.values) for (run, kind), one in apart.items()}
-        | {"wide": wide, "one aligned spike": [run for run in wide if single[run]], "similarity": similar}
-        | {"as wide": sum(flag is True for flag in said_nothing), "cases": len(said_nothing)},
+        | {"wide": [run for run in wide if wide[run]], "one aligned spike": begun, "similarity": similar}
+        | {"one aligned spike and wide": [run for run in begun if wide[run]]}
+        | {"as wide": sum(flag is True for flag in said_nothing), "cases": len(said_nothing)}
+        | {f"near, {name}": one for name, one in near_threshold(*near).items()}
+        | {"long": shuffled_minus_true(long, 6000)},
     )
 
 
-@decides(ten=ROUTE_TEN, hundred="heavy_tails/long_runs/hundred_adam")
+def shuffled_minus_true(run: xr.Dataset, step: int) -> Interval:
+    """Exponent with permuted labels minus that with the true ones, at a step, paired over the draws."""
+    hill = run.hill_excl.sel(step=step)
+    return stats.student((hill.sel(labels="permuted") - hill.sel(labels="true")).values.astype(float))
+
+
+def near_threshold(*runs: xr.Dataset) -> dict[str, Interval]:
+    """:func:`shuffled_minus_true` after ten steps of GD, by the number of points and the rate."""
+    return {
+        f"{points} points, GD {rate:g}": shuffled_minus_true(run.sel(rate=rate), 10)
+        for points, run in zip((2000, 8000), runs, strict=True)
+        for rate in run.rate.values
+    }
+
+
+@decides(ten=ROUTE_TEN, hundred=HUNDRED)
 def ht_30(ten, hundred, *, factor, half):
     """Section 6: the heavy tail appears long before the loss is low."""
-    course, late = first_ten(ten), float(hundred.loss.sel(rate=1.0, step=100).max())
+    course, late = first_ten(ten), max(float(run.loss.sel(rate=1.0, step=100).max()) for run in hundred)
     early, at = [], []
     for seed, t in zip(course.seed.values, first_steps(course, "ht")):
         loss = course.loss.sel(seed=seed)
@@ -231,24 +259,36 @@ def surgeries(without_spike: xr.Dataset, no_spikes: xr.Dataset) -> xr.Dataset:
     return xr.concat(found, "cut").assign_coords(cut=["nothing", "first", "every"])
 
 
-@decides(gd=ROUTE_GD, adam=ROUTE_ADAM, ten=ROUTE_TEN, without_spike=WITHOUT_SPIKE, no_spikes=NO_SPIKES)
-def ht_31(gd, adam, ten, without_spike, no_spikes, *, half):
+@decides(gd=GD_2000, adam=ROUTE_ADAM, ten=ROUTE_TEN, cut=CUT_EVERY)
+def ht_31(gd, adam, ten, cut, *, half):
     """Section 6: the decaying bulk is the spike, spread into the bulk."""
     paid = {name: stats.student(share_paid(table)) for name, table in trace_budgets(gd, adam, ten).items()}
-    hill = surgeries(without_spike, no_spikes).hill_excl
-    fall = hill.sel(step=0) - hill.sel(step=10)
-    ratio = fall.sel(cut="every") / fall.sel(cut="nothing")
-    left = {f"Adam {rate:g}": stats.student(ratio.sel(rate=rate).values) for rate in ratio.rate.values}
+    left = {name: fall_left(cut, name) for name in ("gradient", "update")}
+    null = cut.end_hill_excl.sel(form="permuted")
     return Found(
         {f"budget, {name}": share.exceeds(half) for name, share in paid.items()}
-        | {f"no spikes, {name}": claims.below(one, half) for name, one in left.items()},
+        | {f"no large spike, {name}": claims.below(one, half) for name, one in left["gradient"].items()},
         {f"paid by the spike, {name}": share for name, share in paid.items()}
-        | {f"fall without over with spikes, {name}": one for name, one in left.items()},
+        | {f"fall left by the cut of the {what}, {name}": one for what, of in left.items() for name, one in of.items()}
+        | {
+            f"exponent of the null, {what}, Adam {rate:g}": stats.student(null.sel(cut=what, rate=rate).values)
+            for what in cut.cut.values
+            for rate in cut.rate.values
+        },
     )
 
 
-def trace_budgets(gd: xr.Dataset, adam: xr.Dataset, ten: xr.Dataset) -> dict[str, xr.Dataset]:
+def fall_left(cut: xr.Dataset, what: str) -> dict[str, Interval]:
+    """Fall of the exponent in ten steps with something cut out over that of the whole run, by the rate."""
+    fall = (cut.hill_excl.sel(step=0) - cut.hill_excl.sel(step=10)).astype(float)
+    ratio = fall.sel(cut=what) / fall.sel(cut="nothing")
+    return {f"Adam {rate:g}": stats.student(ratio.sel(rate=rate).values) for rate in ratio.rate.values}
+
+
+def trace_budgets(gd: Runs | xr.Dataset, adam: xr.Dataset, ten: xr.Dataset) -> dict[str, xr.Dataset]:
     """Steps 1 to 10 of GD at 2000 and Adam at 0.2 and 1."""
+    if not isinstance(gd, xr.Dataset):
+        gd = xr.concat([run[list({*run} & {*gd[-1]})] for run in gd], "seed", join="inner")
     return {
         name: along(one).sel(step=range(1, 11)) for name, one in (("GD 2000", gd), ("Adam 0.2", adam), ("Adam 1", ten))
     }
