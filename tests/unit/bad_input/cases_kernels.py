@@ -69,6 +69,7 @@ CASES = [
     case(ridge.solve, "penalty=1e300", gram=GRAM, right=Y, penalty=0.1),
     case(ridge.Ridge, features=X, labels=Y),
     case(ridge.Ridge(X, Y).weights, "penalty=1e300", penalty=0.1),
+    case(ridge.weights_path, features=X, labels=Y, penalties=PENALTIES),
     case(ridge.mean_square, features=X, labels=Y, weights=given.UNIT),
     case(ridge.RidgePath, kernel=GRAM, y=Y),
     case(PATH.coefficients, penalties=PENALTIES),

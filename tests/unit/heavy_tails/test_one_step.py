@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 import xarray as xr
+from planted import tuned_ridge
 from planted.records import planted, verdicts
 
 from experiments.heavy_tails.one_step import rules as one_step
 from experiments.heavy_tails.one_step.rules import GRID
+from experiments.heavy_tails.readings import tuned
 from experiments.heavy_tails.teacher_student import PENALTY
 from shallow import stats
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
@@ -92,7 +94,8 @@ def failing(outcome):
     ],
 )
 def test_a_change_breaks_its_part(rule, changes, parts):
-    outcome = getattr(one_step, rule)(record(sweeps(**changes)))
+    more = (tuned_ridge.record(runs=tuned.ONE),) if rule == "ht_10" else ()
+    outcome = getattr(one_step, rule)(record(sweeps(**changes)), *more)
     assert failing(outcome) == parts
     assert {outcome.parts[name] for name in outcome.parts if name in parts.split(" ")} <= {"contradicted"}
     if not changes and rule != "ht_10":  # every part holds in the reading of the text as well
@@ -103,7 +106,7 @@ def test_a_change_near_its_limit_leaves_the_part_open():
     runs = sweeps(**at("GD", "test", p7=0.985))
     shift = xr.DataArray([-1, 1, -1, 1, -1, 1], dims="seed") * 1e-3 * (xr.DataArray(RATES, dims="rate") == 1000)
     runs["GD code"]["test"] = runs["GD code"].test + shift
-    assert one_step.ht_10(record(runs)).parts["a"] == "undecided"
+    assert one_step.ht_10(record(runs), tuned_ridge.record(runs=tuned.ONE)).parts["a"] == "undecided"
 
 
 def test_a_bulk_in_one_piece_has_one_mode():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from planted import tuned_ridge
 from planted.records import letters, verdicts
 
 from experiments.heavy_tails import readings_of_sweeps
@@ -37,6 +38,24 @@ def record(adam=None, gd=None, *, reading="code", text=None):
 
 
 NONE = {"seed": slice(0, 0)}  # no further draws
+
+
+def further(one=None, seeds=slice(0, 0)):
+    """Further draws as they are recorded: numbers without spectra, by default none."""
+    one = sweep(**ADAM) if one is None else one
+    some = (
+        one.assign(median=one.hill, seed=[5, 6, 7, 8, 9])
+        .isel(seed=seeds)
+        .sel(rate=GRID)
+        .drop_vars(["change", "feature_hill"])
+    )
+    by_features = xr.concat([some, some], xr.DataArray(["code", "text"], dims="features", name="features"))
+    return by_features.expand_dims(rule=["Adam code"])
+
+
+def all_of(one, *more):
+    """The data of the rules that read all draws: one sweep with 8000 points, and with others as nothing is asked."""
+    return record(one), *(more or (further(),)), record(one).isel(NONE), FEW, FEW, FEW.isel(NONE)
 
 
 def at(curve, **changes):
@@ -93,7 +112,7 @@ def test_one_wild_draw_leaves_a_fall_open():
     ],
 )
 def test_training_loss_against_alignment_and_exponents(adam, gd, found):
-    outcome = rates.ht_22(record(sweep(**ADAM | adam), sweep(**GD | gd), text=sweep(**ADAM)))
+    outcome = rates.ht_22(record(sweep(**ADAM | adam), sweep(**GD | gd), text=sweep(**ADAM)), further())
     assert letters(outcome).replace("u", "c") == found
 
 
@@ -103,7 +122,7 @@ NOISE_INSIDE = {"hill": at(GD["hill"], **{f"p{k}": 2.45 for k in range(7)})}
 def with_range(gd=(), **adam):
     one = sweep(**ADAM | adam)
     runs = record(one, sweep(**GD | dict(gd)))
-    return runs, runs.isel(NONE), record(one, reading="text")
+    return runs, runs.isel(NONE), record(one, reading="text"), tuned_ridge.record()
 
 
 HARDER = [1.0, 0.99, 0.85, 0.90, 0.95, 0.97, 0.98, 1.1, 1.2, 1.3]
@@ -130,13 +149,25 @@ def test_lower_is_better_is_asked_within_each_draw():
 FEW = record(sweep(**ADAM))
 test_adam_at_large_rates = verdicts(
     rates.ht_24,
-    lambda **adam: (record(sweep(**ADAM | adam)), FEW, FEW, record(sweep(**ADAM), reading="text")),
+    lambda **adam: (*all_of(sweep(**ADAM | adam)), record(sweep(**ADAM), reading="text")),
     rrrr=[{}],
     crrr=[{"hill": at(ADAM["hill"], p5=1.9)}],
     rcrr=[{"ks": at(ADAM["ks"], p5=9.0)}],
     rrcr=[{"hill": at(ADAM["hill"], p7=1.9)}],
     rrrc=[{"test": at(ADAM["test"], p9=0.86)}],
 )
+
+
+def test_draws_in_the_other_branch_of_the_scan_leave_its_fall_open():
+    """Five draws alike in the lower branch at the rate 1, five further ones mostly in the upper one."""
+    low, high = (sweep(**ADAM | {"ks": at(ADAM["ks"], p4=ks)}) for ks in (2.5, 12.0))
+    mixed = low.assign(ks=low.ks.where((low.seed < 2) | (low.rate != 1), high.ks))
+    text = record(sweep(**ADAM), reading="text")
+    for more, found in ((slice(0, 0), "cc"), (slice(None), "ur")):  # no clear rise is no rise
+        some = all_of(low, further(mixed, more))
+        falls, trend = rates.ht_24(*some, text), rates.ht_71(*some)
+        assert letters(falls)[1] + letters(trend)[2] == found
+        assert falls.numbers["draws at 10"] == (5 if found == "cc" else 10)
 
 
 def spectra(factors, tilt):
@@ -152,7 +183,7 @@ FACTORS = [1, 1, 1, 1, 1, 20, 400, 8000, 8000, 8000]
 
 def at_four_rates(factors=FACTORS, tilt=3, **changed):
     adam = sweep(**ADAM | changed).assign(eigenvalues=spectra(factors, tilt))
-    return record(adam), record(adam, reading="text")
+    return record(adam), further(), record(adam).isel(NONE), record(adam, reading="text")
 
 
 test_spectra_at_four_rates = verdicts(
@@ -184,7 +215,13 @@ def test_curves_with_fewer_points(few, unlike):
 def two_sizes(few=(1.8, 4.0), many=(1.92, 1.01)):
     """Runs with few and with many points, of which exponent and gap are given, at all rates."""
     few, many = (sweep(hill=[hill] * 10, spike_ratio=[gap] * 10) for hill, gap in (few, many))
-    return record(few), record(many), record(many).isel(NONE), *(record(one, reading="text") for one in (few, many))
+    return (
+        record(few),
+        record(few).isel(NONE),
+        record(many),
+        record(many).isel(NONE),
+        *(record(one, reading="text") for one in (few, many)),
+    )
 
 
 test_two_sizes = verdicts(
@@ -201,7 +238,7 @@ test_two_sizes = verdicts(
 
 test_both_exponents = verdicts(
     rates.ht_71,
-    lambda **adam: (record(sweep(1e-4, **ADAM | adam)), FEW, FEW),
+    lambda **adam: all_of(sweep(1e-4, **ADAM | adam)),
     rrr=[{}, {"hill": at(ADAM["hill"], p5=2.05)}],  # a rise within the tolerance
     rcr=[{"hill": at(ADAM["hill"], p6=2.04)}],
     crc=[{"ks": ADAM["ks"][::-1]}],

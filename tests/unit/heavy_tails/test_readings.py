@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from planted.records import by, letters, planted, scatter, verdicts
+from planted.tuned_ridge import record
 
-from experiments.heavy_tails.readings import rules
+from experiments.heavy_tails.readings import rules, tuned
 from experiments.heavy_tails.readings.cells import LINKS, Combination, Runs, level, position
 from experiments.heavy_tails.teacher_student import FEATURES, RATES
 from shallow import stats
@@ -65,7 +66,8 @@ def one_step(dimension, values):
     return xr.concat([found, found], "features").assign_coords(features=list(FEATURES))
 
 
-ONE_STEP = {"ridge": one_step("penalty", (0.01, 1.0)), "variants": one_step("variant", ("centred", "intercept"))}
+LOWER = {"GD 2000": 0.97, "Adam 1": 0.98, "Adam 10": 1.02}
+ONE_STEP = {"first": record(runs=tuned.ONE, constants=LOWER), "variants": one_step("variant", ("centred", "intercept"))}
 
 
 @pytest.mark.parametrize(
@@ -80,6 +82,8 @@ ONE_STEP = {"ridge": one_step("penalty", (0.01, 1.0)), "variants": one_step("var
 def test_which_features_show_which_figure(curves, verdict, parts):
     outcome = rules.ht_05(combinations(curves), **ONE_STEP)
     assert (outcome.verdict, letters(outcome)) == (verdict, parts)
+    seen = [outcome.numbers[f"properties, text, {constant}"] for constant in ("tuned", "1")]
+    assert seen == [0, 3]  # all runs alike with a tuned constant, the planted pattern at fixed ones
     fails = outcome.numbers["sentences on Figure 32, code, fail"]
     assert (fails > 0) == (("tanh", "code") in curves)
 
@@ -153,7 +157,7 @@ def at_penalties(turning):
 
 test_ridge_constants = verdicts(
     rules.ht_60,
-    lambda turning=True, **given: (curves(SAID, **given), at_penalties(turning)),
+    lambda turning=True, **given: (curves(SAID, **given), at_penalties(turning), record()),
     rrrr=[{}],
     rcrr=[{"ridge": (0.03, 0.0, 0.02, 0.02)}],
     rrrc=[{"turning": False}],
