@@ -133,27 +133,34 @@ def causes(
 
 @releases_gil
 def labelled(
-    seed: int, *, rule: str, rate: float, labels: str, records: Sequence[int] = (1, 10), **setting
+    seed: int,
+    *,
+    rule: str,
+    rate: float,
+    labels: str,
+    records: Sequence[int] = (1, 10),
+    threshold: bool = False,
+    **setting,
 ) -> xr.Dataset:
     r"""Numbers (step) of a run on labels of :func:`route.relabelled`, and what the labels do to its first step.
 
     Also similarity (step) to the teacher; pull, $|X^\top r| / n$ with the residuals r of the untrained student;
-    gradient, the spectral norm of the first gradient; and threshold, the learning rate at which the first step of the
-    rule makes a spike.  Cost: 4 n d h operations a step, and 3 s.
+    gradient, the spectral norm of the first gradient; and with `threshold` the learning rate at which the first step of
+    GD makes a spike.  Cost: 4 n d h operations a step, and 3 s.
     """
     drawn = teacher_student.draw(seed, **setting)
     sample = route.relabelled(drawn.samples.train, labels, seed)
     residual = sample.y - drawn.student.forward(sample.x)
     trainer = teacher_student.trainer(drawn, rule, sample=sample)
     gradient = trainer.gradient().numpy().copy()
-    direction = first_update.direction(gradient.copy(), *teacher_student.RULES[rule])
-    independent = rank_one.threshold(*direction.shape) / esd.top(direction).s[0]
-    along = first_update.along(drawn.student.W, direction)
     size = {
         "pull": np.linalg.norm(sample.x.T.astype(np.float64) @ residual) / len(residual),
         "gradient": esd.top(gradient).s[0],
-        "threshold": first_update.bisect(along, independent / 2, 10 * independent),
     }
+    if threshold:
+        independent = rank_one.threshold(*gradient.shape) / size["gradient"]
+        along = first_update.along(drawn.student.W, gradient)
+        size["threshold"] = first_update.bisect(along, independent / 2, 10 * independent)
     seen = []
     for t in records:
         while trainer.taken < t:
@@ -210,13 +217,13 @@ RECORDS: dict[str, Recipe] = {
     "labels_near": Recipe(
         labelled,
         {"rate": [1500.0, 1750.0], "labels": ["true", "permuted"], "seed": FIVE},
-        {"rule": "GD code"},
+        {"rule": "GD code", "threshold": True},
         "Ten steps of GD next to the first spike, with true labels and shuffled",
     ),
     "labels_near_8000": Recipe(
         labelled,
         {"rate": [2000.0, 2300.0, 2700.0], "labels": ["true", "permuted"], "seed": THREE},
-        {"rule": "GD code", "n": 8000},
+        {"rule": "GD code", "threshold": True, "n": 8000},
         "The same with 8000 points",
     ),
     "labels_long": Recipe(
