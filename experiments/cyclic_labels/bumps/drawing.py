@@ -24,19 +24,16 @@ NAMES = {
 
 
 def designs(looked: xr.Dataset, errors: xr.Dataset) -> Figure:
-    """Shares of runs with a bump by design and step, of `looked_at_from`; loss beside errors, of `errors`."""
+    """Shares of runs in small steps with a bump by design, of `looked_at_from`; loss beside errors, of `errors`."""
     fig, (left, right) = plt.subplots(1, 2, figsize=(7, 3), layout="constrained", width_ratios=(1.15, 1))
     kinds = ["poor(5,1)", "poor(2,1)", "two_rightmost", "poor(5,2)", "poor(2,2)", "strat"]
     rows = np.arange(len(kinds))
-    looks = {1: ("s", "0.6", -0.12, "ten times as long"), 10: ("o", ORANGE, 0.12, "small steps")}
-    for refinement, (marker, colour, shift, label) in looks.items():
-        at = looked.sel(refinement=refinement, start=500)
-        shares = [stats.wilson(at.diverging.sel(design=d).values > 0) for d in kinds]
-        left.hlines(rows + shift, [s.low for s in shares], [s.high for s in shares], color=colour)
-        left.plot([s.estimate for s in shares], rows + shift, marker, color=colour, ms=4, label=label)
+    at = looked.sel(refinement=10, start=500)
+    shares = [stats.wilson(at.diverging.sel(design=d).values > 0) for d in kinds]
+    left.hlines(rows, [s.low for s in shares], [s.high for s in shares], color=ORANGE)
+    left.plot([s.estimate for s in shares], rows, "o", color=ORANGE, ms=4)
     left.set_yticks(rows, [NAMES[d] for d in kinds])
     _ = left.set(xlabel="share of runs with a bump", xlim=(-0.02, 1), ylim=(len(kinds) - 0.5, -0.5))
-    left.legend(fontsize="small", loc="lower right")
     found = errors.sel(design="poor(5,1)", refinement=10)
     found = found.isel(seed=found.diverging.values > 0)
     for number, (values, marker, colour, label) in enumerate(
@@ -106,15 +103,11 @@ def random_sets(random: xr.Dataset) -> Figure:
     lines, labels = axes[1].get_legend_handles_labels()
     lines, labels = lines[1:] + lines[:1], [f"bumps in clusters with {name}" for name in labels[1:]] + labels[:1]
     fig.legend(lines, labels, loc="outside upper center", ncols=3, fontsize="x-small")
-    for refinement, marker, colour, shift in ((1, "s", "0.6", -0.08), (10, "o", ORANGE, 0.08)):
-        shares = rules.by_place(rules.from_start(random, 20, refinement))
-        at = np.arange(len(shares)) + shift
-        label = "long steps" if refinement == 1 else "small steps"
-        figures.errorbars(axes[2], at, list(shares.values()), fmt=marker, color=colour, ms=4, label=label)
+    shares = rules.by_place(rules.from_start(random, 20, 10))
+    figures.errorbars(axes[2], range(len(shares)), list(shares.values()), fmt="o", color=ORANGE, ms=4)
     axes[2].set_xticks(range(4), ["empty", "at an\nend", "inside", "no"], fontsize="small")
     _ = axes[2].set(xlabel="lone point", ylim=(0, None), xlim=(-0.5, 3.5))
-    axes[2].set_title("sets of twenty", fontsize="small")
-    axes[2].legend(fontsize="x-small")
+    axes[2].set_title("sets of twenty, small steps", fontsize="small")
     return fig
 
 

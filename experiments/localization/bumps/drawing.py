@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from experiments.localization import networks
-from experiments.localization.bumps import contest, forecasts, laws
+from experiments.localization.bumps import contest, filters, forecasts, laws
 from experiments.localization.populations import cells as populations
 from shallow import stats
 from shallow.book import figures
@@ -83,27 +83,43 @@ def against(ax: Axes, forecast: Mapping[forecasts.Cell, float], learned: Mapping
     ax.minorticks_off()
 
 
-def responses(axes: np.ndarray, gain: float = 3.0, count: int = 200_000) -> None:
-    """Histograms of the responses of a narrow and a wide bump to both classes, scaled to variance one, in three data.
+def responses(axes: Sequence[Axes], title: str, pair: str, gain: float = 3.0, count: int = 200_000) -> None:
+    """Responses of a narrow and a wide bump of norm 1 to both classes, and how often they pass the best threshold."""
+    rng, place = stats.stream("localization", "responses", pair), np.arange(networks.N) - networks.N / 2
+    samples = [one.sample(rng, count, np.float32) for one in laws.pair(pair, gain)]
+    for ax, name, width in zip(axes, ("narrow", "wide"), (1.7, 15.0), strict=True):
+        field = np.exp(-((place / width) ** 2))
+        slow, fast = (x @ field / np.linalg.norm(field) for x in samples)
+        thresholds = np.quantile(slow, np.linspace(0.5, 0.99, 200))
+        beyond = np.array([[(h > b).mean() for h in (slow, fast)] for b in thresholds])
+        best = np.subtract(*beyond.T).argmax()
+        bins = np.linspace(-3.2, 3.2, 49) * slow.std()
+        for h, label, style, colour in ((slow, "slow", "-", "train"), (fast, "fast", "--", "test")):
+            ax.hist(h, bins, density=True, histtype="step", ls=style, color=figures.COLOURS[colour], label=label)
+        ax.axvline(thresholds[best], color="k", lw=1)
+        words = " and ".join(f"{100 * share:.0f} %" for share in beyond[best])
+        ax.set(yticks=[], xticks=[0], title=f"{title}, {name}:\n{words} beyond", ylim=(0, None))
+        ax.title.set_fontsize("small")
 
-    Each panel says how often the slow one is the larger in size: at equal variances, by the tails alone.
-    """
-    pairs = (("original", "light/light"), ("elliptical", "Gaussian/radial"), ("linear", "signs/signs"))
-    bins, place = np.linspace(-3.2, 3.2, 49), np.arange(networks.N) - networks.N / 2
-    for column, (title, laws_of) in zip(axes.T, pairs, strict=True):
-        rng = stats.stream("localization", "responses", laws_of)
-        samples = [one.sample(rng, count, np.float32) for one in laws.pair(laws_of, gain)]
-        for ax, field, width in zip(column, ("narrow", "wide"), (1.7, 15.0), strict=True):
-            slow, fast = (x @ np.exp(-((place / width) ** 2)) for x in samples)
-            slow, fast = slow / slow.std(), fast / fast.std()
-            for h, label, style, colour in ((slow, "slow", "-", "train"), (fast, "fast", "--", "test")):
-                ax.hist(h, bins, density=True, histtype="step", ls=style, color=figures.COLOURS[colour], label=label)
-            larger = (np.abs(slow) > np.abs(fast)).mean()
-            ax.set(yticks=[], title=f"{title}, {field} field:\nslow larger in {100 * larger:.0f} %", ylim=(0, None))
-            ax.title.set_fontsize("small")
-    for ax in axes[-1]:
-        ax.set_xlabel("response")
-    axes[1, 0].legend(fontsize="small", loc="upper right")
+
+def alone(ax: Axes, tails: xr.Dataset, others: xr.Dataset, gain: float = 3.0) -> None:
+    """What one neuron wins by the loss's linear term with a bump over that with a constant field, by the width."""
+    runs, widths = xr.concat([one.linear.sel(gain=gain) for one in (tails, others)], "pair"), filters.WIDTHS
+    for label, pair, look, colour in (
+        ("original", "light/light", "o-", "live"),
+        ("Gaussian, fast heavy", "Gaussian/heavy", "s-", "test"),
+        ("Gaussian", "Gaussian/Gaussian", "-", "label_minus"),
+        ("elliptical", "Gaussian/radial", "--", "train"),
+        ("linear", "signs/signs", ":", "label_plus"),
+    ):
+        won = (runs / runs.sel(filter="constant")).sel(pair=pair).mean("seed").values[-len(widths) :]
+        ax.plot(widths, won, look, ms=3, lw=1.4, color=figures.COLOURS[colour], label=label)
+    ax.axhline(1, color="0.5", lw=0.8)
+    ax.set(xscale="log", xlabel="width of the field, pixels", title="won with a bump,\nover a constant field")
+    ax.set_xticks([1, 2, 5, 10], ["1", "2", "5", "10"])
+    ax.minorticks_off()
+    ax.title.set_fontsize("small")
+    ax.legend(fontsize="x-small", loc="lower right")
 
 
 def in_phase(ax: Axes, width: float = 2.9) -> None:
