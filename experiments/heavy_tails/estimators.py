@@ -132,29 +132,30 @@ def of_noise(ratio: float, count: int, draws: int = 40) -> np.ndarray:
     return np.array([(tails.hill(values), tails.scan(values).alpha) for values in spectra])
 
 
-def tail_weight(values: np.ndarray, share: float = 0.01, *, axis: int = -1) -> np.ndarray:
-    r"""How far the largest values reach, in quarters: $T = (x_p - x_{1/2}) / (x_{1/4} - x_{1/2})$.
+def stretch(values: np.ndarray, share: float = 0.01, *, axis: int = -1) -> np.ndarray:
+    r"""How far the largest values reach, in quarters: $S = (x_p - x_{1/2}) / (x_{1/4} - x_{1/2})$.
 
-    $x_t$ is the value above which a share t of the values lies.  T does not depend on scale or place, hardly on the
-    aspect ratio of a random matrix (2.3 to 3.2 at a share of 0.01), and not on fewer than $p N$ outliers.  A tail is
-    *heavy* by the usual definition if it is heavier than exponential, that is if T exceeds :func:`exponential_weight`.
+    $x_t$ is the value above which a share t of the values lies.  S does not depend on scale or place, hardly on the
+    aspect ratio of a random matrix (2.3 to 3.2 at a share of 0.01), and not on fewer than $p N$ outliers.  It is no
+    measure of a tail: an exponential law has 5.6, the square of a normal number with the same tail 7.1, a log-normal
+    law of spread one half with a heavier one 5.5, and noise with unequal rows, which ends in an edge, 9.
     """
     checks.within("(0, 0.25)", share=share)
     middle, quarter, far = np.quantile(values, [0.5, 0.75, 1 - share], axis=axis)
     return (far - middle) / (quarter - middle)
 
 
-def exponential_weight(share: float = 0.01) -> float:
-    r"""The :func:`tail_weight` of an exponential law, $\log_2 \frac{1}{2p}$: 5.64 at p = 0.01."""
+def exponential_stretch(share: float = 0.01) -> float:
+    r"""The :func:`stretch` of an exponential law, $\log_2 \frac{1}{2p}$: 5.64 at p = 0.01."""
     checks.within("(0, 0.25)", share=share)
     return float(np.log2(1 / (2 * share)))
 
 
-def population_weight(law: str, share: float = 0.01) -> float:
-    r"""The :func:`tail_weight` of a law named as in :func:`sample`."""
+def population_stretch(law: str, share: float = 0.01) -> float:
+    r"""The :func:`stretch` of a law named as in :func:`sample`."""
     kind, number = _parsed(law)
     if kind == "exponential":
-        return exponential_weight(share)
+        return exponential_stretch(share)
     if kind == "MP":
         middle, quarter, far = MarchenkoPastur(*_shape(number, 10_000)).quantile(np.array([0.5, 0.75, 1 - share]))
     else:

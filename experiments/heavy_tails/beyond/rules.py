@@ -6,7 +6,7 @@ over the top per cents than that of an exponential law (:func:`tops.rise`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -40,16 +40,27 @@ def heavy(found: xr.Dataset, data: str, layer: int, flattening: str) -> bool | N
     def above(seed: int, t: int) -> bool | None:
         values = deep_nets.eigenvalues(found, seed=seed, t=t, data=data, layer=layer, flattening=flattening)
         name = f"{seed}/{t}/{data}/{layer}/{flattening}"
-        return None if len(values) < LEAST else tops.rise_interval(values, name=name, without=SPIKES).exceeds(EXPONENTIAL)
+        return (
+            None if len(values) < LEAST else tops.rise_interval(values, name=name, without=SPIKES).exceeds(EXPONENTIAL)
+        )
 
     seeds = found.seed.values
     return claims.all_of(*(above(seed, 10) for seed in seeds), *(claims.opposite(above(seed, 0)) for seed in seeds))
 
 
-def all_heavy(found: xr.Dataset, data: str, layers: Sequence[int]) -> str:
-    """The verdict on some layers in both readings of a kernel as a matrix."""
-    flags = {f"{k} {f}": claims.verdict(heavy(found, data, k, f)) for k in layers for f in found.flattening.values}
-    return claims.combine(flags)
+def flags(found: xr.Dataset, data: str, layers: Sequence[int]) -> dict[str, bool | None]:
+    """Whether some layers are heavy, in both readings of a kernel as a matrix."""
+    return {f"{data} {k} {f}": heavy(found, data, k, f) for k in layers for f in found.flattening.values}
+
+
+def all_heavy(flagged: Mapping[str, bool | None]) -> str:
+    """The verdict on some layers."""
+    return claims.combine({name: claims.verdict(flag) for name, flag in flagged.items()})
+
+
+def counts(flagged: Mapping[str, bool | None]) -> dict[str, int]:
+    """How many of some layers are heavy for certain, and of how many."""
+    return {"sure": list(flagged.values()).count(True), "cases": len(flagged)}
 
 
 def of_layers(found: xr.Dataset, measure: Callable[[np.ndarray], float]) -> xr.DataArray:
@@ -105,9 +116,11 @@ LAWS = {"exponential": EXPONENTIAL, "stretch, exponential": estimators.exponenti
 def ht_26(runs):
     """Figures 6, 33, 34: layers 2, 4 and 7 of VGG11 are heavy-tailed after ten full-batch steps of Adam."""
     data = {"a": "cifar10", "b": "mnist"}
+    seen = {part: flags(runs, name, VGG_LAYERS) for part, name in data.items()}
     return Found(
-        {part: all_heavy(runs, name, VGG_LAYERS) for part, name in data.items()},
+        {part: all_heavy(each) for part, each in seen.items()},
         {part: layer_numbers(runs, name, VGG_LAYERS) for part, name in data.items()}
+        | counts(seen["a"] | seen["b"])
         | LAWS
         | {"draws": runs.sizes["seed"]},
     )
@@ -117,9 +130,10 @@ def ht_26(runs):
 def ht_27(runs):
     """Figures 6, 36: layers 5, 8 and 10 of ResNet18 are heavy-tailed after ten full-batch steps of Adam."""
     both = xr.concat([one.sel(data=["cifar10"]) for one in runs], "seed")
+    seen = flags(both, "cifar10", RESNET_LAYERS)
     return Found(
-        {"a": all_heavy(both, "cifar10", RESNET_LAYERS)},
-        {"a": layer_numbers(both, "cifar10", RESNET_LAYERS), **LAWS, "draws": both.sizes["seed"]},
+        {"a": all_heavy(seen)},
+        {"a": layer_numbers(both, "cifar10", RESNET_LAYERS), **counts(seen), **LAWS, "draws": both.sizes["seed"]},
     )
 
 
@@ -130,11 +144,10 @@ def ht_28(runs, *, left, share):
     convolutions = [int(layer) for layer in runs.layer.values[:-1]]
     loss = (runs.loss.sel(step=10) / runs.loss.sel(step=0)).stack(run=("seed", "data"))
     ratio = stats.student(loss.values)
-    flags = {
-        data: [claims.all_of(*(heavy(runs, data, k, f) for f in runs.flattening.values)) for k in convolutions]
-        for data in runs.data.values
+    found = {
+        data: [claims.all_of(*flags(runs, data, [k]).values()) for k in convolutions] for data in runs.data.values
     }
-    sure = {str(data): found.count(True) for data, found in flags.items()}
+    sure = {str(data): each.count(True) for data, each in found.items()}
     enough = all(count >= share * len(convolutions) for count in sure.values())
     return Found(
         claims.all_of(ratio.exceeds(left), enough),
@@ -209,14 +222,14 @@ def ht_76(runs, tuned):
         for features in FEATURES
         for what in gains.EFFECTS
     }
-    spectra = {f"{run} with {n}, {f}": one for (n, run, f, what), one in found.items() if what == "spectrum"}
+    spectra = {f: [one for (_, _, g, what), one in found.items() if (g, what) == (f, "spectrum")] for f in FEATURES}
     many, best = tuned[8000], {f: gains.best_run(tuned[8000], f) for f in FEATURES}
     return Found(
         "answered",
         {f"{n}, {run}, {f}, {what}": one for (n, run, f, what), one in found.items()}
-        | {"spectrum lowers": {name: one for name, one in spectra.items() if claims.below(one, 0)}}
-        | {"spectrum costs": {name: one for name, one in spectra.items() if one.exceeds(0)}}
-        | {"runs": len(spectra)}
+        | {f"spectrum lowers, {f}": sum(one.below(0) for one in some) for f, some in spectra.items()}
+        | {f"spectrum costs, {f}": sum(one.above(0) for one in some) for f, some in spectra.items()}
+        | {"runs": len(spectra["code"])}
         | {f"best run, {f}": run for f, run in best.items()}
         | {f"exponent of the best run, {f}": stats.student(many.hill.sel(run=run).values) for f, run in best.items()}
         | {f"fixed ridge, {f}": effects(runs.sel(rate=1.0), f) for f in FEATURES}

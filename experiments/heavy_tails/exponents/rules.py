@@ -1,12 +1,13 @@
 """Rules on ten steps and on what the exponents measure (Kothapalli et al. 2024, Sections 1, 3.2, 5, Appendices G, H).
 
-A *wide bulk* is what the criteria of :mod:`experiments.heavy_tails.shapes` measure; a *heavy tail* is one that is
-heavier than exponential, by :func:`estimators.tail_weight`.
+A *wide bulk* is what the criteria of :mod:`experiments.heavy_tails.shapes` measure.  A *tail* is a matter of the top per
+cents without a spike: it is heavier than exponential if their mean excess rises (:func:`tops.rise` above 1).  The
+*stretch* of a spectrum, :func:`estimators.stretch`, is a ratio of quantiles and no tail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import xarray as xr
@@ -16,12 +17,12 @@ from experiments.heavy_tails.exponents import tail_fits
 from shallow import stats
 from shallow.book import claims
 from shallow.book.claims import Found, decides
-from shallow.spectra import esd, tails
+from shallow.spectra import esd, tails, tops
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 from shallow.stats import Interval
 
 NOISE = MarchenkoPastur(1500, 1000)  # the law of the initial spectrum
-EXPONENTIAL = estimators.exponential_weight()  # tail weight at 1 %
+EXPONENTIAL = estimators.exponential_stretch()
 FIGURE_1 = {"a": ("GD", 2000.0), "b": ("Adam", 0.5)}
 ESTIMATES = {"hill": "PL_Alpha_Hill", "ks": "PL_Alpha_KS"}
 SWEEP = "heavy_tails/ten_steps_2000"
@@ -29,10 +30,20 @@ LAWS = "heavy_tails/exponents/exponents_of_laws"
 FITS = tuple(f"heavy_tails/exponents/{name}" for name in ("tail_fits", "tail_fits_long", "tail_fits_8000"))
 
 
-def weight(runs: xr.Dataset, rule: str, rate: float) -> Interval:
-    """Tail weight of the spectra of a rule at a rate: geometric mean over the draws, with Student's interval."""
+def over_draws(runs: xr.Dataset, rule: str, rate: float, measure: Callable[[np.ndarray], float]) -> Interval:
+    """A positive number of the spectra of a rule at a rate: geometric mean over the draws, with Student's interval."""
     spectra = runs.eigenvalues.sel(rule=rule, rate=rate).transpose("seed", "k").values
-    return stats.geometric(estimators.tail_weight(spectra))
+    return stats.geometric(np.array([measure(values) for values in spectra]))
+
+
+def stretch(runs: xr.Dataset, rule: str, rate: float) -> Interval:
+    """The :func:`estimators.stretch` of the spectra of a rule at a rate, over the draws."""
+    return over_draws(runs, rule, rate, estimators.stretch)
+
+
+def tail_rise(runs: xr.Dataset, rule: str, rate: float) -> Interval:
+    """The :func:`tops.rise` of the spectra of a rule at a rate without a spike, over the draws."""
+    return over_draws(runs, rule, rate, lambda values: tops.rise(tail_fits.without_spike(values)))
 
 
 def bulks(runs: xr.Dataset, rule: str, rate: float) -> tuple[Interval, Interval]:
@@ -50,12 +61,13 @@ def ht_01(runs):
     """Figure 1: ten steps of GD at 2000 and of Adam at 0.5 make the spectrum heavy-tailed."""
     parts, found = {}, {}
     for part, (name, rate) in FIGURE_1.items():
-        code, before = (weight(runs, f"{name} code", at) for at in (rate, 0.0))
+        after, before = (tail_rise(runs, f"{name} code", at) for at in (rate, 0.0))
         fall, distance = bulks(runs, f"{name} code", rate)
-        parts[part] = claims.all_of(code.exceeds(EXPONENTIAL), claims.opposite(before.exceeds(EXPONENTIAL)))
-        found[name] = {"tail weight": code, "text": weight(runs, f"{name} text", rate), "before": before}
+        parts[part] = claims.all_of(after.exceeds(1), claims.opposite(before.exceeds(1)))
+        found[name] = {"rise": after, "text": tail_rise(runs, f"{name} text", rate), "before": before}
+        found[name] |= {"stretch": stretch(runs, f"{name} code", rate)}
         found[name] |= {"exponent": NOISE.hill - fall.estimate, "distance": distance}
-    laws = {"exponential law": EXPONENTIAL, "noise": estimators.population_weight("MP 1.5")}
+    laws = {"stretch, exponential": EXPONENTIAL, "stretch, noise": estimators.population_stretch("MP 1.5")}
     return Found(parts, found | laws | {"exponent of noise": NOISE.hill})
 
 
@@ -83,11 +95,12 @@ def ht_02(runs, text, *, onset):
         split, first = threshold(onsets(runs, f"{name} code", onset))
         rates = [float(rate) for rate in runs.rate.values if rate > 0]
         fall, distance = bulks(runs, f"{name} code", first or max(rates))
-        heavier = [rate for rate in rates if weight(runs, f"{name} code", rate).above(EXPONENTIAL)]
+        rises = {rate: tail_rise(runs, f"{name} code", rate) for rate in rates}
         in_text = threshold(onsets(text, f"{name} text", onset))[1]
         holds.append(split)
         found[name] = {"fall": fall, "distance": distance, "onset": first or np.inf}
-        found[name] |= {"heavier": heavier, "onset in the text": in_text or np.inf}
+        found[name] |= {"most rise": max(rises.values(), key=lambda one: one.estimate)}
+        found[name] |= {"onset in the text": in_text or np.inf}
     return Found(claims.all_of(*holds), found)
 
 
@@ -265,10 +278,11 @@ def of_code(fits: Sequence[xr.Dataset]) -> list[xr.Dataset]:
 
 
 def kinds_of_tail(found: xr.Dataset) -> dict[str, int]:
-    """How many spectra of a group a law describes: each fit and test of :mod:`tail_fits`, and the tail weight."""
+    """How many spectra of a group a law describes, by each fit and test of :mod:`tail_fits`; and how many rise."""
     rest = found.sel(spectrum="without spike")
     lost = tail_fits.beaten(rest)
-    weight = estimators.tail_weight(found.eigenvalues.transpose(..., "k").values)
+    spectra = found.eigenvalues.transpose(..., "k").values
+    rises = [tops.rise(tail_fits.without_spike(np.sort(one)[::-1])) for one in spectra.reshape(-1, spectra.shape[-1])]
     return {
         "spectra": int(found.tail_power.size),
         "power law": int(tail_fits.supported(found.sel(spectrum="all")).sum()),
@@ -276,7 +290,7 @@ def kinds_of_tail(found: xr.Dataset) -> dict[str, int]:
         "log-normal better": int(lost.sel(alternative="log-normal").sum()),
         "exponential better": int(lost.sel(alternative="exponential").sum()),
         "widened noise nearer": int((found.tail_profile < found.tail_power).sum()),
-        "above exponential": int((weight > EXPONENTIAL).sum()),
+        "excess rises": int(np.sum(np.array(rises) > 1)),
     }
 
 

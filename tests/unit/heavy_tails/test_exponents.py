@@ -36,11 +36,11 @@ def runs(kinds, rates, rules=("GD code", "Adam code", "GD text", "Adam text")):
     ("law", "known"),
     [("MP 1", 3.15), ("MP 6", 2.65), ("exponential", 5.64), ("Pareto 3", 14.66), ("Pareto 2", 49.0)],
 )
-def test_tail_weights_of_laws(law, known):
-    found = [estimators.tail_weight(estimators.sample(law, stats.stream("w", law, k), 1000)) for k in range(20)]
-    assert estimators.population_weight(law) == pytest.approx(known, abs=0.01)
+def test_stretches_of_laws(law, known):
+    found = [estimators.stretch(estimators.sample(law, stats.stream("w", law, k), 1000)) for k in range(20)]
+    assert estimators.population_stretch(law) == pytest.approx(known, abs=0.01)
     assert abs(np.log(np.mean(found) / known)) < 0.1
-    assert estimators.tail_weight(7 * np.array(found) + 3) == pytest.approx(estimators.tail_weight(np.array(found)))
+    assert estimators.stretch(7 * np.array(found) + 3) == pytest.approx(estimators.stretch(np.array(found)))
 
 
 def figure_1(before, gd, adam):
