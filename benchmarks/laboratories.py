@@ -153,10 +153,12 @@ WAYS = {"page": page, "library": library, "PyTorch loop": loop}
 
 
 def measure(rounds: int, threads: int) -> list[dict]:
-    """Seconds of the run of each laboratory's first preset by each way, one time per round, after one not counted."""
+    """Seconds of the run with which each laboratory opens by each way, one time per round, after one not counted."""
     rows, settings = [], {}
     for chapter in CHAPTERS:
-        _, label, _, settings[chapter] = importlib.import_module(f"experiments.{chapter}.laboratory").PRESETS[0]
+        module = importlib.import_module(f"experiments.{chapter}.laboratory")
+        opening = getattr(module, "OPENING", module.PRESETS[0][0])
+        _, label, *_, settings[chapter] = next(one for one in module.PRESETS if one[0] == opening)
         rows += [{"chapter": chapter, "preset": label, "way": way, "times": []} for way in WAYS]
     for number in range(rounds + 1):
         for row in rows:

@@ -60,8 +60,8 @@ def over_rates(ax: Axes, by_rate: xr.DataArray, label: str, colour: str, marker:
 
 
 def first_preset() -> Figure:
-    """The laboratory's first preset as a figure, for readers without scripts: the spectrum, and what falls with it."""
-    *_, chosen = laboratory.PRESETS[0]
+    """The laboratory's opening run as a figure, for readers without scripts: the spectrum, and what falls with it."""
+    chosen = laboratory.opening()
     values, spectra = laboratory.train(chosen)
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     for one, colour, label in ((spectra[0], BEFORE, "before"), (spectra[-1], AFTER, f"after {chosen['steps']} steps")):

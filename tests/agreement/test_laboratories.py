@@ -93,7 +93,7 @@ def test_a_rate_too_large_is_told(name, chosen, least, most):
     ("name", "most"),
     [
         ("cyclic_labels", 200_000),
-        ("heavy_tails", 40_000),
+        ("heavy_tails", 45_000),
         ("hidden_structure", 90_000),
         ("localization", 130_000),
         ("simplicity_bias", 60_000),

@@ -70,9 +70,10 @@ ShallowLab.algebra = function algebra() {
     };
   }
 
-  // Eigenvalues of a symmetric matrix, descending: Householder's tridiagonal form, then implicit QL; A is lost.
-  function eigenvalues(A, n) {
-    const diagonal = zeros(n), beside = zeros(n), v = zeros(n), p = zeros(n);
+  // Householder's tridiagonal form Q T Q^T of a symmetric matrix: the diagonal of T, what is beside it, and x -> Q^T x
+  // and x -> Q x in the place of x.  A is lost: the vectors of the reflections are in its upper triangle.
+  function tridiagonal(A, n) {
+    const diagonal = zeros(n), beside = zeros(n), v = zeros(n), p = zeros(n), scales = zeros(n);
     for (let k = 0; k < n - 1; k++) {
       let norm = 0;
       for (let i = k + 1; i < n; i++) norm += A[i * n + k] ** 2;
@@ -81,7 +82,7 @@ ShallowLab.algebra = function algebra() {
       if (norm === 0) continue;
       for (let i = k + 1; i < n; i++) v[i] = A[i * n + k];
       v[k + 1] -= norm;
-      const scale = -1 / (norm * v[k + 1]);  // 2 / |v|^2
+      const scale = scales[k] = -1 / (norm * v[k + 1]);  // 2 / |v|^2
       for (let i = k + 1; i < n; i++) p[i] = scale * dot(A, v, i * n + k + 1, k + 1, n - k - 1);
       const half = scale / 2 * dot(p, v, k + 1, k + 1, n - k - 1);
       for (let i = k + 1; i < n; i++) p[i] -= half * v[i];
@@ -89,8 +90,37 @@ ShallowLab.algebra = function algebra() {
         const vi = v[i], pi = p[i], row = i * n;
         for (let j = k + 1; j < n; j++) A[row + j] -= vi * p[j] + pi * v[j];
       }
+      for (let i = k + 1; i < n; i++) A[k * n + i] = v[i];
     }
     for (let i = 0; i < n; i++) diagonal[i] = A[i * n + i];
+    function reflect(x, k) {
+      const part = scales[k] * dot(A, x, k * n + k + 1, k + 1, n - k - 1);
+      for (let i = k + 1; i < n; i++) x[i] -= part * A[k * n + i];
+    }
+    return { diagonal, beside,
+      into: (x) => { for (let k = 0; k < n - 1; k++) reflect(x, k); return x; },
+      back: (x) => { for (let k = n - 2; k >= 0; k--) reflect(x, k); return x; } };
+  }
+
+  // For a positive semidefinite matrix and b: the solution of (A + shift) x = b for any shift > 0.
+  function shifted(A, n, b) {
+    const { diagonal, beside, into, back } = tridiagonal(A, n), right = into(b.slice());
+    return (shift) => {
+      const x = right.slice(), pivot = diagonal.map((value) => value + shift);
+      for (let i = 1; i < n; i++) {
+        const ratio = beside[i - 1] / pivot[i - 1];
+        pivot[i] -= ratio * beside[i - 1];
+        x[i] -= ratio * x[i - 1];
+      }
+      x[n - 1] /= pivot[n - 1];
+      for (let i = n - 2; i >= 0; i--) x[i] = (x[i] - beside[i] * x[i + 1]) / pivot[i];
+      return back(x);
+    };
+  }
+
+  // Eigenvalues of a symmetric matrix, descending: its tridiagonal form, then implicit QL; A is lost.
+  function eigenvalues(A, n) {
+    const { diagonal, beside } = tridiagonal(A, n);
     for (let l = 0; l < n; l++) {
       for (;;) {
         let m = l;
@@ -120,5 +150,28 @@ ShallowLab.algebra = function algebra() {
     return diagonal.map((value) => Math.max(value, 0)).sort().reverse();
   }
 
-  return { zeros, dot, combined, transposed, product, gram, cholesky, eigenvalues };
+  // The first eigenvector of a positive semidefinite matrix by inverse iteration from a vector; A is lost.
+  function first(A, n, largest, from) {
+    const shift = largest * (1 + 1e-10);
+    for (let k = 0; k < A.length; k++) A[k] = -A[k];
+    for (let k = 0; k < n; k++) A[k * n + k] += shift;
+    const solve = cholesky(A, n);
+    let v = from;
+    for (let k = 0; k < 6; k++) {
+      const next = solve(v), length = Math.sqrt(dot(next, next));
+      v = next.map((value) => value / length);
+    }
+    return v;
+  }
+
+  // A matrix (m, n) without its leading singular pair: A - A v v^T with its first right singular vector v.
+  function withoutLead(A, m, n) {
+    const G = gram(transposed(A, m, n), n, m), v = first(G.slice(), n, eigenvalues(G, n)[0], zeros(n).fill(1));
+    for (let i = 0; i < m; i++) {
+      const part = dot(A, v, i * n);
+      for (let k = 0; k < n; k++) A[i * n + k] -= part * v[k];
+    }
+  }
+
+  return { zeros, dot, combined, transposed, product, gram, cholesky, shifted, eigenvalues, first, withoutLead };
 };

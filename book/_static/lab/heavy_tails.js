@@ -11,9 +11,11 @@ globalThis.ShallowLab ??= { models: {} };
 
   // Uses nothing outside itself but `streams` and `algebra`: workers get it as text.
   function compute(streams, algebra) {
-    const D = 200, N = 800, TEST = 200, NOISE = 0.3, PENALTY = 0.01, DECAY = [0.9, 0.999], TINY = 1e-8;
+    const D = 200, N = 800, VALIDATION = 400, TEST = 1600, NOISE = 0.3, DECAY = [0.9, 0.999], TINY = 1e-8;
+    const PENALTIES = Array.from({ length: 41 }, (_, k) => 10 ** (k / 4 - 6));
     const softplus = (z) => Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z)));
-    const { zeros, dot, combined, transposed, product, gram, cholesky, eigenvalues } = algebra;
+    const { zeros, dot, combined, transposed, product, gram, shifted, eigenvalues, first: leading,
+      withoutLead } = algebra;
 
     // Teacher, samples and student of a seed, kept until another is asked for.
     let kept = { key: null };
@@ -44,7 +46,7 @@ globalThis.ShallowLab ??= { models: {} };
     }
 
     function start(settings) {
-      const { optimiser, rate, labels, student, update, features, width: h } = settings;
+      const { optimiser, rate, labels, student, update, features, cut, width: h } = settings;
       const drawn = draw(settings), { a, beta, train, probe, test } = drawn, W = drawn.W.slice();
       const none = optimiser === "none", adam = optimiser === "Adam", corrected = update === "code";
       const scale = 1 / Math.sqrt(D), out = a.map((value) => value / Math.sqrt(h));
@@ -75,51 +77,58 @@ globalThis.ShallowLab ??= { models: {} };
           }
         }
         product(hidden, columns, h, D, N, gradient);
+        for (let j = 0, k = 0; j < h; j++) for (let i = 0; i < D; i++, k++) gradient[k] *= rows[j];
+        if (cut === "gradient") withoutLead(gradient, h, D);
         const t = run.epoch + 1, [one, two] = DECAY;
         const root = corrected ? Math.sqrt(1 - two ** t) : 1, factor = root / (corrected ? 1 - one ** t : 1);
-        for (let j = 0, k = 0; j < h; j++) {
-          for (let i = 0; i < D; i++, k++) {
-            let step = gradient[k] * rows[j];
-            if (adam) {
-              first[k] += (1 - one) * (step - first[k]);
-              second[k] = two * second[k] + (1 - two) * step * step;
-              step = first[k] / (Math.sqrt(second[k]) + root * TINY) * factor;
-            }
-            W[k] -= rate * step;
-          }
+        for (let k = 0; adam && k < gradient.length; k++) {
+          const now = gradient[k];
+          first[k] += (1 - one) * (now - first[k]);
+          second[k] = two * second[k] + (1 - two) * now * now;
+          gradient[k] = first[k] / (Math.sqrt(second[k]) + root * TINY) * factor;
         }
+        if (cut === "update") withoutLead(gradient, h, D);
+        for (let k = 0; k < W.length; k++) W[k] -= rate * gradient[k];
         run.epoch = t;
       }
 
-      // The ridge read-out of eq. 6, fitted to the probe sample: its mean square there and on the test sample.
+      // The ridge read-out of eq. 6, fitted to the probe sample, with the constant that is best on the first of the
+      // test points: its mean square on the probe sample and on the other test points.
       function losses() {
         const factor = features === "code" ? scale * scale : scale, norm = 1 / Math.sqrt(h);
-        const Z = activated(probe, factor).map((value) => norm * value), G = gram(Z, h, N);
-        for (let j = 0; j < h; j++) G[j * h + j] += PENALTY / h * N;
-        const weights = cholesky(G, h)(Float64Array.from({ length: h }, (_, j) => dot(Z, probe.y, j * N)));
-        const error = (fitted, { y: wanted, count }, factor) =>
-          fitted.reduce((sum, value, i) => sum + (factor * value - wanted[i]) ** 2, 0) / count;
-        return { train: error(combined(Z, weights, N), probe, 1),
-          test: error(combined(activated(test, factor), weights, TEST), test, norm) };
+        const Z = activated(probe, factor).map((value) => norm * value), unseen = activated(test, factor);
+        const weights = shifted(gram(Z, h, N), h, Float64Array.from({ length: h }, (_, j) => dot(Z, probe.y, j * N)));
+        const error = (fitted, wanted, factor, from, to) => {
+          let sum = 0;
+          for (let i = from; i < to; i++) sum += (factor * fitted[i] - wanted[i]) ** 2;
+          return sum / (to - from);
+        };
+        let best = { validation: Infinity };
+        for (const penalty of PENALTIES) {
+          const readout = weights(penalty / h * N), fitted = combined(unseen, readout, TEST);
+          const validation = error(fitted, test.y, norm, 0, VALIDATION);
+          if (!(validation >= best.validation)) best = { validation, penalty, readout, fitted };
+        }
+        return { train: error(combined(Z, best.readout, N), probe.y, 1, 0, N), penalty: best.penalty,
+          test: error(best.fitted, test.y, norm, VALIDATION, TEST) };
+      }
+
+      // The columns of W, each with its entries in random order, as rows: the same orders at every record.
+      function mixed(columns) {
+        const random = streams.named("heavy tails", settings.seed, "within columns");
+        for (let k = 0; k < D; k++) columns.set(random.permutation(columns.slice(k * h, (k + 1) * h)), k * h);
+        return columns;
       }
 
       function record() {
-        const G = gram(transposed(W, h, D), D, h);
+        const turned = transposed(W, h, D), G = gram(turned, D, h);
         spectrum = eigenvalues(G.slice(), D);
         initial ??= spectrum.slice();
-        const measured = { exponent: hill(spectrum), largest: spectrum[0], second: spectrum[1] };
-        run.values = { train: null, test: null, similarity: null, ...measured };
+                run.values = { exponent: hill(spectrum), null: hill(eigenvalues(gram(mixed(turned), D, h), D)), largest: spectrum[0], second: spectrum[1],
+          train: null, test: null, penalty: null, similarity: null };
         if (none) return;
-        const shift = spectrum[0] * (1 + 1e-10);  // inverse iteration for the first right singular vector
-        for (let k = 0; k < G.length; k++) G[k] = -G[k];
-        for (let k = 0; k < D; k++) G[k * D + k] += shift;
-        const solve = cholesky(G, D);
-        let v = beta;
-        for (let k = 0; k < 6; k++) {
-          const next = solve(v), length = Math.sqrt(dot(next, next));
-          v = next.map((value) => value / length);
-        }
-        Object.assign(run.values, losses(), { similarity: Math.abs(dot(v, beta)) });
+        const similarity = Math.abs(dot(leading(G, D, spectrum[0], beta), beta));
+        Object.assign(run.values, losses(), { similarity });
       }
 
       run.advance = () => {
@@ -176,8 +185,8 @@ globalThis.ShallowLab ??= { models: {} };
 
   // Largest eigenvalue after the first step by experiments.heavy_tails.gradient_laws; null inside the bulk and where
   // there is no law.
-  function predicted({ optimiser, update, rate, labels, student, width: h, steps }) {
-    if (optimiser === "none" || student !== "tanh" || steps === 0) return null;
+  function predicted({ optimiser, update, rate, labels, student, cut, width: h, steps }) {
+    if (optimiser === "none" || student !== "tanh" || cut !== "nothing" || steps === 0) return null;
     const points = D / N, own = SLOPE ** 2 * (SLOPE ** 2 + points * TANH);
     const shared = SLOPE ** 2 * ((labels === "true" ? LINK ** 2 : 0) + points * LABEL) + own;
     const rho = shared / (shared + SPREAD * points * (LABEL + TANH)), signs = Math.sqrt(2 / Math.PI * Math.asin(rho));
@@ -190,15 +199,18 @@ globalThis.ShallowLab ??= { models: {} };
   }
 
   function python(settings) {
-    const { optimiser, rate, steps, labels, student, update, features, width, seed } = settings;
+    const { optimiser, rate, steps, labels, student, update, features, cut, width, seed } = settings;
+    const within = `stats.stream("heavy tails", ${seed}, "within columns")`;
     const plain = `nets.ntk(stats.stream("heavy tails", ${seed}, "student"), ${width}, ${D})`;
     if (untrained(settings)) {
       return `from shallow import nets, stats
-from shallow.spectra import esd, tails
+from shallow.spectra import esd, nulls, tails
 
 student = ${plain}
 spectra = [esd.eigenvalues(student.W)]
 exponents = [tails.hill(spectra[0])]
+mixed = nulls.permuted_within_columns(student.W, ${within})
+null_exponents = [tails.hill(esd.eigenvalues(mixed))]
 `;
     }
     const soft = student === "softplus", adam = optimiser === "Adam", code = update === "code";
@@ -206,14 +218,14 @@ exponents = [tails.hill(spectra[0])]
     return `import numpy as np
 import torch
 
-from experiments.heavy_tails import read_out
+from experiments.heavy_tails import laboratory, read_out
 from shallow import nets, stats
 from shallow.data import single_index
-from shallow.spectra import esd, tails
+from shallow.spectra import esd, nulls, tails
 from shallow.train import first_layer
 
 teacher = single_index.random_teacher(stats.stream("heavy tails", ${seed}, "teacher"), ${D})
-samples = single_index.split(teacher, 800, seed="heavy tails/${seed}", dtype=np.float64)
+samples = single_index.split(teacher, 800, seed="heavy tails/${seed}", test=1600, dtype=np.float64)
 x, y = samples.train
 ${labels === "true" ? "" : `y = stats.stream("heavy tails", ${seed}, "labels", "permuted").permutation(y)
 `}student = ${plain}
@@ -221,17 +233,20 @@ ${soft ? `student = nets.SoftplusStudent(student.W, student.a, student.scale)
 ` : ""}trainer = first_layer.${soft ? "Softplus" : ""}Trainer(
     x, y, student, first_layer.${rule}, factor=${code ? "1.0" : "0.5"}, dtype=torch.float64
 )
-spectra, exponents, train_loss, test_loss, alignment = [], [], [], [], []
+spectra, exponents, null_exponents, ridge, train_loss, test_loss, alignment = [], [], [], [], [], [], []
 for step in range(${steps + 1}):
     now = trainer.student
     spectra.append(esd.eigenvalues(now.W))
     exponents.append(tails.hill(spectra[-1]))
-    fitted = read_out.evaluate(now, samples.probe, samples.test, scale=now.scale${features === "code" ? "**2" : ""})
-    train_loss.append(fitted.train[0])
-    test_loss.append(fitted.test[0])
+    mixed = nulls.permuted_within_columns(now.W, ${within})
+    null_exponents.append(tails.hill(esd.eigenvalues(mixed)))
+    tuned = laboratory.tuned(now, samples, scale=now.scale${features === "code" ? "**2" : ""})
+    ridge.append(tuned["penalty"])
+    train_loss.append(tuned["train"])
+    test_loss.append(tuned["test"])
     alignment.append(read_out.similarity(now.W, teacher.directions))
     if step < ${steps}:
-        trainer.step(${rate})
+        ${cut === "nothing" ? `trainer.step(${rate})` : `laboratory.step(trainer, ${rate}, cut="${cut}")`}
 `;
   }
 

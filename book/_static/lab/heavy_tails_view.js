@@ -14,17 +14,24 @@
 
   function describe({ settings, epoch, diverged, values }) {
     if (diverged !== null) return `Training diverged at step ${diverged}: the learning rate is too large.`;
-    const [exponent, largest, second] = [values.exponent, values.largest, values.second].map(last);
+    const [exponent, mixed, largest, second] =
+      [values.exponent, values.null, values.largest, values.second].map(last);
     const none = noise(settings.width).exponent.toFixed(2);
     if (untrained(settings)) {
       return `${whole(settings.width)} x ${D} independent normal numbers, no training: exponent `
         + `${exponent.toFixed(2)}; the law of such matrices has ${none}.`;
     }
+    const gain = epoch ? `, ${gained(values)}` : "";
     const law = epoch === 1 ? predicted(settings) : null;
     return `${epoch ? `After step ${epoch}` : "Before training"}: the largest eigenvalue is ${whole(largest)}, `
       + `${(largest / second).toFixed(2)} times the second${law ? ` (predicted: ${whole(law)})` : ""}; `
-      + `exponent ${exponent.toFixed(2)}, pure noise ${none}; training loss ${last(values.train).toFixed(2)}, `
-      + `test loss ${last(values.test).toFixed(2)}; alignment ${last(values.similarity).toFixed(2)}.`;
+      + `exponent ${exponent.toFixed(2)}, permuted within columns ${mixed.toFixed(2)}, pure noise ${none}; `
+      + `alignment ${last(values.similarity).toFixed(2)}; test loss ${last(values.test).toFixed(3)}${gain}.`;
+  }
+  // The test loss against that before training, in words.
+  function gained({ test }) {
+    const gain = 100 * (1 - last(test) / test[0]);
+    return `${Math.abs(gain).toFixed(1)} % ${gain < 0 ? "above" : "below"} that of the untrained network`;
   }
 
   // ---------------------------------------------------------------------------------------------------- the spectrum
@@ -102,13 +109,18 @@
   // Without training the exponent is shown against the matrix's shape.
   const shape = (view, other, usual) => (untrained(view.settings) ? other : usual);
   function exponents(view) {
-    const [own, books] = curve("exponent")(view), { width } = view.settings;
-    if (!untrained(view.settings)) return [view.epochs, own, view.epochs.map(() => noise(width).exponent), books];
+    const [own, books] = curve("exponent")(view), [mixed] = curve("null")(view), { width } = view.settings;
+    if (!untrained(view.settings)) {
+      return [view.epochs, own, mixed, view.epochs.map(() => noise(width).exponent), books];
+    }
     const only = (value) => RATIOS.map((ratio) => (ratio === width / D ? value ?? null : null));
-    return [RATIOS, only(own[0]), RATIOS.map((ratio) => noise(ratio * D).exponent), only(books[0])];
+    return [RATIOS, only(own[0]), only(mixed[0]), RATIOS.map((ratio) => noise(ratio * D).exponent), only(books[0])];
   }
   const curve = (key) => ({ values, epochs, live, book }) => [values[key], live ? book?.values[key] : []].map((one) =>
     epochs.map((_, k) => one?.[k] ?? null));
+  // By how many per cent the test loss is below that at the start.
+  const gains = (view) => curve("test")(view).map((one) =>
+    one.map((loss) => (loss === null ? null : 100 * (1 - loss / one[0]))));
   const span = (values, least, most, unit) => [Math.floor(Math.min(least, ...finite(values)) / unit) * unit,
     Math.ceil(Math.max(most, ...finite(values)) / unit) * unit];
   const trained = ({ settings }) => !untrained(settings);
@@ -125,10 +137,11 @@
     return `${spectrum.length} eigenvalues; the largest is ${whole(largest)}, ${(largest / second).toFixed(2)} times `
       + `the second; the median is ${whole(spectrum[spectrum.length >> 1])}.`;
   }
-  const exponentTold = ({ values, settings }) => `The exponent is ${last(values.exponent).toFixed(2)}; that of pure `
-    + `noise is ${noise(settings.width).exponent.toFixed(2)}.`;
-  const lossTold = ({ values }) => `Training loss ${last(values.train)?.toFixed(2)}, test loss `
-    + `${last(values.test)?.toFixed(2)}.`;
+  const exponentTold = ({ values, settings }) => `The exponent is ${last(values.exponent).toFixed(2)}; that of the `
+    + `entries permuted within columns is ${last(values.null).toFixed(2)}, that of pure noise `
+    + `${noise(settings.width).exponent.toFixed(2)}.`;
+  const lossTold = ({ values }) => `The test loss is ${last(values.test)?.toFixed(3)}, ${gained(values)}; the training `
+    + `loss ${last(values.train)?.toFixed(3)}, the ridge constant ${last(values.penalty)?.toPrecision(2)}.`;
   const alignmentTold = ({ values }) => `The alignment is ${last(values.similarity)?.toFixed(2)}; by chance it would `
     + `be about ${(D ** -0.5).toFixed(2)}.`;
 
@@ -136,9 +149,10 @@
     title: "Laboratory: from noise to a spike to a wide bulk",
     needs: ["streams", "algebra"], unit: "step", every: 1, duration: { slow: 15000, fast: 3000 }, tolerance: 1e-9,
     length: (settings) => (untrained(settings) ? 0 : settings.steps), describe,
-    columns: [["exponent", "exponent"], ["largest", "largest eigenvalue"], ["second", "second eigenvalue"],
-      ["train", "training loss"], ["test", "test loss"], ["similarity", "alignment"]],
-    seconds: (settings) => (untrained(settings) ? 0 : 4e-4 * settings.steps * settings.width),
+    columns: [["exponent", "exponent"], ["null", "permuted within columns"], ["largest", "largest eigenvalue"],
+      ["second", "second eigenvalue"], ["train", "training loss"], ["test", "test loss"],
+      ["penalty", "ridge constant", (value) => value.toPrecision(2)], ["similarity", "alignment"]],
+    seconds: (settings) => (untrained(settings) ? 0 : 1e-3 * settings.steps * settings.width),
     controls: [
       choice("optimiser", "training", ["GD", "Adam", "none"], "optimiser",
         "gradient descent, Adam, or no training: a random matrix alone"),
@@ -148,6 +162,9 @@
         help: "how many steps the first layer takes" },
       choice("labels", "training", ["true", "permuted"], "labels",
         "those of the teacher, or the same in random order, which say nothing of the inputs", applies),
+      choice("cut", "training", ["nothing", "gradient", "update"], "leading pair cut",
+        "nothing is cut, or the largest singular pair of every gradient, before the optimiser divides, or of every "
+          + "update, after it", applies),
       choice("student", "network", ["tanh", "softplus"], "activation", "the neurons' nonlinearity", applies),
       choice("width", "network", WIDTHS, "neurons (200 inputs)", "rows of the matrix W; it has 200 columns"),
       { name: "seed", label: "seed", kind: "whole", max: 2 ** 32 - 1, group: "network",
@@ -186,20 +203,20 @@
           range: (view) => shape(view, [1, 10], steps.range(view)) },
         y: { label: "exponent", range: (view) => shape(view, [2, 5],
           span([...both(view, "exponent"), noise(view.settings.width).exponent], 1.8, 2.6, 0.2)) },
-        series: [{ label: "exponent", ...now }, { label: "pure noise", colour: "text", dash: [6, 4] }, then],
+        series: [{ label: "exponent", ...now, digits: 2 },
+          { label: "permuted within columns", colour: "quiet", dash: [2, 3], digits: 2 },
+          { label: "pure noise", colour: "text", dash: [6, 4], digits: 2 }, { ...then, digits: 2 }],
         data: exponents,
       },
       {
-        title: "Mean squared error of the read-out", tells: lossTold, shows: trained,
+        title: "Test loss below the untrained network's, ridge tuned", tells: lossTold, shows: trained,
         x: steps,
-        y: { label: "loss", range: (view) => span([...both(view, "train"), ...both(view, "test")], 0, 1, 0.2) },
-        series: [
-          { label: "training", ...now }, { label: "test", colour: "test", dash: [8, 3], dots: true, ghost: true },
-          { ...then, label: "book's training" }, { ...then, label: "book's test", colour: "test-pale", dash: [8, 3] },
-        ],
+        y: { label: "gain in %", range: (view) => span(gains(view).flatMap(finite), -2, 2, 2) },
+        series: [{ label: "gain", ...now, digits: 1 }, { label: "no gain", colour: "quiet", dash: [6, 4], digits: 0 },
+          { ...then, digits: 1 }],
         data: (view) => {
-          const [[train, booksTrain], [test, booksTest]] = [curve("train")(view), curve("test")(view)];
-          return [view.epochs, train, test, booksTrain, booksTest];
+          const [own, books] = gains(view);
+          return [view.epochs, own, view.epochs.map(() => 0), books];
         },
       },
       {

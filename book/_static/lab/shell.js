@@ -25,7 +25,8 @@
  *   python(settings)       the lines that do the same with the library
  *
  * A preset is { key, label, ask, note, settings, run: { values, arrays, checksum } }, the run being the book's own;
- * `ask` is what to guess before it is run, `note` what came out.
+ * `ask` is what to guess before it is run, `note` what came out; the page opens with the run of the one that `opens`,
+ * or the first.
  *
  * The view that panels and words are given is the moment shown: { settings, epochs, last, book, live, values, epoch,
  * at (the index of its record), arrays, done, diverged, back (whether later moments are known), ghost (the reader's
@@ -125,9 +126,9 @@ globalThis.ShallowLab ??= { models: {} };
 
   function render({ model, el }) {
     const name = model.get("name"), presets = model.get("presets"), lab = ShallowLab.models[name];
-    const { unit } = lab;
+    const { unit } = lab, opening = presets.find(({ opens }) => opens) ?? presets[0];
     // What is shown: the book's recorded run or, after the first press, the reader's, at its end or earlier.
-    const view = { settings: { ...presets[0].settings }, epochs: [], last: 0, book: null, live: false, epoch: 0, at: 0,
+    const view = { settings: { ...opening.settings }, epochs: [], last: 0, book: null, live: false, epoch: 0, at: 0,
       done: false, diverged: null, values: {}, arrays: {}, back: false, ghost: null };
     let ready = false;
     let trouble = null, hopeful = true;  // why nothing can be trained, and whether it may be tried again
@@ -394,7 +395,7 @@ globalThis.ShallowLab ??= { models: {} };
       copied.textContent = await copy(code.textContent, "Python", code);
     }
     function restore() {
-      const words = new URLSearchParams(location.hash.slice(1)), settings = { ...presets[0].settings };
+      const words = new URLSearchParams(location.hash.slice(1)), settings = { ...opening.settings };
       if (words.get("lab") !== name) return;
       for (const control of lab.controls) {
         const { read, fits } = inputs[control.name], value = read(words.get(control.name) ?? "");
@@ -412,7 +413,7 @@ globalThis.ShallowLab ??= { models: {} };
       look();
       reserve(story());
     }
-    choose({ ...presets[0].settings });
+    choose({ ...opening.settings });
     restore();
     ready = true;
     window.addEventListener("hashchange", restore);

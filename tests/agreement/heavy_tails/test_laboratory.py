@@ -1,23 +1,30 @@
 """The laboratory of heavy tails in node against the library: draws, algebra, laws, and training to 1e-9."""
 
+import dataclasses
 import itertools
+import re
 
 import numpy as np
 import pytest
+import torch
 from in_node import apart, in_node, node, program, trained
 
-from experiments.heavy_tails import estimators, gradient_laws, laboratory
+from experiments.heavy_tails import estimators, gradient_laws, laboratory, read_out
 from experiments.heavy_tails.route import cells as training_spectra
 from shallow import stats
 from shallow.data import single_index
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
+from shallow.train import first_layer
 
-PRESETS = [chosen for *_, chosen in laboratory.PRESETS]
+PRESETS = [laboratory.opening(), *(chosen for key, *_, chosen in laboratory.PRESETS if key != laboratory.OPENING)]
 OTHERS = [
     laboratory.settings(rate=1000.0, update="text", features="text", width=400, seed=2**32 - 1),
     laboratory.settings(optimiser="Adam", rate=0.1, update="text", labels="permuted", seed=3, features="text"),
     laboratory.settings(optimiser="Adam", rate=0.32, student="softplus", width=200, seed=7),
     laboratory.settings(rate=100.0, student="softplus", labels="permuted", features="text", steps=4, seed=1),
+    laboratory.settings(optimiser="Adam", rate=0.5, cut="gradient", update="text", seed=8),
+    laboratory.settings(optimiser="Adam", rate=0.32, cut="update", student="softplus", steps=5, seed=9),
+    laboratory.settings(rate=1000.0, cut="update", steps=4, seed=10),
     laboratory.settings(optimiser="none", width=200, seed=5),
     laboratory.settings(optimiser="none", width=2000, seed=6),
 ]
@@ -46,7 +53,9 @@ def test_every_run_is_the_library_s(runs):
 
 
 @node
-@pytest.mark.parametrize("changes", [{"seed": 1}, {"features": "text"}, {"update": "text"}, {"rate": 1.3}])
+@pytest.mark.parametrize(
+    "changes", [{"seed": 1}, {"features": "text"}, {"update": "text"}, {"rate": 1.3}, {"cut": "update"}]
+)
 def test_another_run_is_not(runs, changes):
     """A twin that must differ, in every quantity that it has."""
     assert differ(runs[0][1], *laboratory.train(PRESETS[0] | changes)) > 1e-3
@@ -55,9 +64,9 @@ def test_another_run_is_not(runs, changes):
 @node
 def test_the_lines_shown_as_python_give_the_same_numbers(runs):
     for chosen, page in runs:
-        there, names = program(page), {"exponent": "exponents"}
+        there, names = program(page), {"exponent": "exponents", "null": "null_exponents"}
         if chosen["optimiser"] != "none":
-            names |= {"train": "train_loss", "test": "test_loss", "similarity": "alignment"}
+            names |= {"train": "train_loss", "test": "test_loss", "penalty": "ridge", "similarity": "alignment"}
         shown = page | {"values": {name: page["values"][name] for name in names}}
         values = {name: there[variable] for name, variable in names.items()}
         assert differ(shown, values, there["spectra"]) < TOLERANCE, chosen
@@ -84,17 +93,19 @@ def test_eigenvalues_and_solutions_are_numpy_s():
     noise, low = rng.standard_normal((3, 60, 40)), rng.standard_normal((40, 4))
     spiked = noise[0] + 1e4 * np.outer(np.ones(60), rng.standard_normal(40))
     grams = [*(one.T @ one for one in (*noise, spiked)), low @ low.T, np.eye(40), np.diag(np.arange(40.0))]
-    body = """const { eigenvalues, cholesky } = ShallowLab.algebra();
+    body = """const { eigenvalues, cholesky, shifted } = ShallowLab.algebra();
       return given.map((matrix) => {
-        const A = Float64Array.from(matrix), shifted = A.slice(), b = Float64Array.from({ length: 40 }, (_, k) => k);
-        for (let k = 0; k < 40; k++) shifted[41 * k] += 1;
-        return [[...eigenvalues(A, 40)], [...cholesky(shifted, 40)(b)]];
+        const A = Float64Array.from(matrix), plus = A.slice(), b = Float64Array.from({ length: 40 }, (_, k) => k);
+        for (let k = 0; k < 40; k++) plus[41 * k] += 1;
+        const solved = [cholesky(plus, 40)(b), shifted(A.slice(), 40, b)(1)];
+        return [[...eigenvalues(A, 40)], ...solved.map((one) => [...one])];
       });"""
     found = in_node("heavy_tails", body, [gram.ravel().tolist() for gram in grams])
-    for gram, (values, solution) in zip(grams, found, strict=True):
+    for gram, (values, *solutions) in zip(grams, found, strict=True):
         wanted = np.linalg.eigvalsh(gram)[::-1]
         assert np.abs(values - wanted).max() < 1e-13 * wanted[0]
-        assert np.allclose((gram + np.eye(40)) @ solution, np.arange(40), rtol=0, atol=1e-13 * wanted[0] + 1e-12)
+        for solution in solutions:
+            assert np.allclose((gram + np.eye(40)) @ solution, np.arange(40), rtol=0, atol=1e-13 * wanted[0] + 1e-12)
 
 
 @node
@@ -115,7 +126,7 @@ def test_the_predicted_spike_is_the_library_s():
     axes = (("GD", "Adam", "none"), (0.01, 1.0, 400.0), ("true", "permuted"), ("code", "text"), (200, 300), (0, 1, 10))
     names = ("optimiser", "rate", "labels", "update", "width", "steps")
     chosen = [laboratory.settings(**dict(zip(names, one, strict=True))) for one in itertools.product(*axes)]
-    chosen.append(laboratory.settings(rate=400.0, student="softplus"))
+    chosen += [laboratory.settings(rate=400.0, student="softplus"), laboratory.settings(rate=400.0, cut="update")]
     wanted = [laboratory.predicted(one) for one in chosen]
     found = in_node("heavy_tails", "return given.map(ShallowLab.models.heavy_tails.predicted);", chosen)
     assert [one is None for one in found] == [one is None for one in wanted]
@@ -130,12 +141,72 @@ def test_the_prediction_is_that_of_the_chapter_s_threshold():
         chosen = laboratory.settings(optimiser=optimiser, rate=rate[optimiser])
         assert laboratory.predicted(chosen) == pytest.approx(1.05 * edge)
         assert laboratory.predicted(chosen | {"rate": 0.8 * rate[optimiser]}) is None
-    assert laboratory.first_spike_rate() == min(one for one in laboratory.RATES if one >= rate["GD"])
+
+
+def test_without_a_cut_a_step_is_the_trainer_s_and_a_cut_takes_the_largest_pair():
+    drawn = laboratory.draw(laboratory.settings(seed=2))
+
+    def moved(cut: str | None, optimiser: str = "Adam code") -> np.ndarray:
+        rule, factor = laboratory.teacher_student.RULES[optimiser]
+        trainer = first_layer.Trainer(*drawn.samples.train, drawn.student, rule, factor=factor, dtype=torch.float64)
+        trainer.step(0.5) if cut is None else laboratory.step(trainer, 0.5, cut)
+        return (trainer.student.W - drawn.student.W) / 0.5
+
+    whole, update, gradient = (moved(cut) for cut in (None, "update", "gradient"))
+    assert np.array_equal(whole, moved("nothing"))
+    s = np.linalg.svd(whole, compute_uv=False)
+    assert np.allclose(np.linalg.svd(update, compute_uv=False)[:-1], s[1:], atol=1e-9) and s[0] > 5 * s[1]
+    assert np.median(np.abs(gradient)) == pytest.approx(1, abs=1e-3)  # each entry moves by the rate still
+    assert np.linalg.norm(gradient, 2) < s[0] / 5
+    assert np.allclose(moved("gradient", "GD code"), moved("update", "GD code"), rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="cut"):
+        laboratory.step(None, 0.5, "weights")
+
+
+def test_the_ridge_constant_is_tuned_on_points_of_its_own():
+    drawn = laboratory.draw(laboratory.settings(seed=1))
+    samples, start = drawn.samples, drawn.student
+    found = laboratory.tuned(start, samples, start.scale)
+    several = read_out.evaluate(
+        start,
+        samples.probe,
+        single_index.Sample(*(one[400:] for one in samples.test)),
+        laboratory.PENALTIES,
+        scale=start.scale,
+    )
+    best = list(laboratory.PENALTIES).index(found["penalty"])
+    assert found["test"] == pytest.approx(several.test[best]) and found["train"] == pytest.approx(several.train[best])
+    assert 0 < best < 40 and several.test.min() <= found["test"] < several.test.min() * 1.02
+    larger = dataclasses.replace(start, W=3 * start.W)  # the same features where tanh is linear
+    small = [laboratory.tuned(one, samples, 1e-4)["test"] for one in (start, larger)]
+    assert small[0] == pytest.approx(small[1], rel=0.01)
+
+
+@pytest.fixture(scope="module")
+def ten_draws() -> dict[str, list[dict]]:
+    """The numbers at the ends of the presets that tell a loss, of the seeds 0 to 9."""
+    told = {key: chosen for key, _, _, note, chosen in laboratory.PRESETS if "test loss" in note}
+    return {
+        key: [
+            {name: (one[0], one[-1]) for name, one in laboratory.train(chosen | {"seed": seed})[0].items()}
+            for seed in range(10)
+        ]
+        for key, chosen in told.items()
+    }
+
+
+def test_the_notes_say_what_ten_draws_have(ten_draws):
+    notes = {key: note for key, _, _, note, _ in laboratory.PRESETS}
+    for key, draws in ten_draws.items():
+        gain = 100 * np.array([1 - one["test"][1] / one["test"][0] for one in draws])
+        word, size = re.search(r"test loss (falls|rises) by (.*) % \(mean of ten draws\)", notes[key]).groups()
+        assert word == ("falls" if gain.mean() > 0 else "rises") and f"{abs(gain.mean()):.1f}" == size
+        assert abs(gain.mean()) > 2.3 * gain.std(ddof=1) / 10**0.5
 
 
 def test_draws_are_the_chapter_s_before_rounding():
     drawn = laboratory.draw(laboratory.settings(seed=4))
-    wanted = laboratory.teacher_student.draw(4, n=800, d=200, h=300)
+    wanted = laboratory.teacher_student.draw(4, n=800, d=200, h=300, test=1600)
     for one, other in zip(drawn.samples, wanted.samples, strict=True):
         assert np.array_equal(one.x.astype(np.float32), other.x) and np.array_equal(one.y.astype(np.float32), other.y)
     assert np.array_equal(drawn.student.W.astype(np.float32), wanted.student.W)
