@@ -100,3 +100,8 @@ def test_a_larger_first_spike_does_not_delay_the_bulk():
     assert gaps["clean"] < gaps["1"] < gaps["4"] and steps["4"] <= steps["1"]
     with pytest.raises(ValueError, match="first"):
         onsets.until_widened(0, rate=0.5, first="3", checks=[1], **SMALL)
+
+
+def test_given_the_inputs_the_law_knows_the_upper_end():
+    found = bulk.first_bulk(0, rates=[3.0], n=800, d=400, h=600)
+    assert (found.inputs_distance < found.distance) and abs(float(found.inputs_second) - 1) < 0.1 < found.second - 1
