@@ -34,6 +34,13 @@ def _excess(values: np.ndarray, counts: np.ndarray, share: float) -> np.ndarray:
     return (counts * upper * values).sum(-1) / np.maximum(held, 1) - values[place]
 
 
+def mean_excess(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """The mean excess above the cuts that the given shares of some values exceed, shape of the shares."""
+    ordered = ascending(values)[::-1]
+    ones = np.ones((1, len(ordered)), dtype=int)
+    return np.array([float(_excess(ordered, ones, share)[0]) for share in shares])
+
+
 def rise(values: np.ndarray, *, without: float = 0.0) -> float:
     r"""$e(u_{0.05}) / e(u_{0.2})$, with $u_t$ the cut that a share t of the values exceeds; 1 for an exponential law.
 

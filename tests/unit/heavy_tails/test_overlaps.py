@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 from planted.records import by, planted, scatter, verdicts
 
+from experiments.heavy_tails.overlaps import scatters
 from experiments.heavy_tails.overlaps import rules
 
 ROOM, K = "heavy_tails/overlaps/", 1000
@@ -129,9 +130,10 @@ def ten_of_gd(change, last, right):
     name = f"{ROOM}overlaps_gd_2000"
     top = by(pair={rules.FIRST: 30, rules.LAST: last}) * rules.LEVEL * by(side={"left": 1.0, "right": right})
     twenty = by(side={"left": 1.0, "right": 1 / right}) * near(name, "twenty")
-    path = 1 + by(at={at: change * at / 10 for at in (0, 1, 2, 5, 10)}) + scatter(name, "train", 0.01)
-    runs = planted(name, maximum=top * near(name, "maximum"), twenty=twenty, train=path, test=path)
-    return runs, runs.isel(seed=[0])
+    course = f"{ROOM}gd_2000_course"
+    path = 1 + by(at={at: change * at / 10 for at in range(11)}) + scatter(course, "train", 0.01)
+    runs = planted(name, maximum=top * near(name, "maximum"), twenty=twenty)
+    return runs, planted(course, train=path, test=path), runs.isel(seed=[0])
 
 
 test_ten_steps_of_gd = verdicts(
@@ -141,6 +143,15 @@ test_ten_steps_of_gd = verdicts(
     contradicted=[(0.1, 30, 1.0)],
     partly=[(0.0, 3, 0.3), (-0.1, 15, 0.3)],
 )
+
+
+def test_the_largest_entries_are_found_where_they_lie():
+    matrix = np.random.default_rng(0).random((30, 40))
+    matrix[3, 7], matrix[20, 0] = 5, 4
+    values, places = scatters.top(matrix, 10)
+    assert values[:2].tolist() == [5, 4] and (np.diff(values) <= 0).all()
+    assert places[:, :2].T.tolist() == [[4, 8], [21, 1]]
+    assert np.array_equal(matrix[places[0] - 1, places[1] - 1], values)
 
 
 def noisy(ratio=0.5, widen=0.0, step=0.08):

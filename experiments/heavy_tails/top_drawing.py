@@ -1,0 +1,52 @@
+"""Drawings of the top per cents of spectra, for the chapter's pages alone: on the axes that they are given."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from experiments.heavy_tails import estimators
+from shallow.spectra import tails, tops
+from shallow.stats import stream
+
+
+def mean_excess(ax: Axes, samples: list[np.ndarray], label: str, **look) -> None:
+    """Mean over samples of the mean excess above the cut with a share above it, over that at 20 %."""
+    shares = np.geomspace(0.02, 0.4, 25)
+    curves = np.array([tops.mean_excess(values, shares) / tops.mean_excess(values, [0.2]) for values in samples])
+    ax.plot(shares, curves.mean(axis=0), label=label, **look)
+    ax.set(xscale="log", yscale="log", xlabel="share above the cut", ylabel="mean excess, relative")
+    ax.set_xticks([0.02, 0.05, 0.1, 0.2, 0.4], ["2 %", "5 %", "10 %", "20 %", "40 %"])
+    ax.set_yticks([0.25, 0.5, 1, 2, 4], ["1/4", "1/2", "1", "2", "4"])
+    ax.minorticks_off()
+
+
+def mean_excess_of_laws(ax: Axes, count: int = 20_000) -> None:
+    """:func:`mean_excess` of laws whose tails are known."""
+    looks = {"Pareto 2": "-.", "Pareto 3": ":", "exponential": "-", "MP 1.5": "--"}
+    for law, line in looks.items():
+        size = 1000 if law.startswith("MP") else count
+        values = estimators.sample(law, stream("mean excess", law), size)
+        name = {"MP 1.5": "noise"}.get(law, law.replace("Pareto", "power law"))
+        mean_excess(ax, [values], name, color="k", ls=line)
+
+
+def top_exponents(ax: Axes, samples: list[np.ndarray], label: str | None, **look) -> None:
+    """Hill's exponent of each sample by the share of its values above the cut, from three values on."""
+    for k, values in enumerate(samples):
+        path = tails.hill_path(values)
+        share = path.sizes / len(values)
+        kept = (path.sizes >= 3) & (share >= 0.02) & (share <= 0.4)
+        ax.plot(share[kept], path.alpha[kept], lw=0.8, label=None if k else label, **look)
+    ax.set(xscale="log", xlabel="share above the cut", ylabel="exponent", ylim=(1.2, 6))
+    ax.set_xticks([0.02, 0.05, 0.1, 0.2, 0.4], ["2 %", "5 %", "10 %", "20 %", "40 %"])
+    ax.minorticks_off()
+
+
+def top_references(left: Axes, right: Axes, student: np.ndarray) -> None:
+    """A student's spectrum, an exponential law and a power law on the axes of both kinds of curves of the top."""
+    laws = {"exponential law": ("exponential", ":"), "power law 2": ("Pareto 2", "--")}
+    curves = {name: (estimators.sample(law, stream("tops", law), 100_000), line) for name, (law, line) in laws.items()}
+    for name, (values, line) in {"two-layer student": (student, "-"), **curves}.items():
+        top_exponents(left, [values], name, color="k", ls=line)
+        mean_excess(right, [values], None, color="k", ls=line)
