@@ -160,12 +160,6 @@ RECORDS: dict[str, Recipe] = {
     ),
     "one_step_4000": _one_step(THREE, "Figure 19: one step, 4000 points", n=4000),
     "one_step_8000": _one_step(THREE, "Figure 20: one step, 8000 points", n=8000),
-    "one_step_ridge": _one_step(
-        THREE,
-        "One step: ridge constants that would show the pattern of Figure 3",
-        penalties=(1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0),
-        **OF_CODE,
-    ),
     "one_step_variants": _one_step(THREE, "One step: centred labels, and a constant feature", one_step_variants),
     "one_step_more": _one_step(list(range(5, 20)), "Figure 3: further draws", **OF_CODE),
     "one_step_4000_more": _one_step(FURTHER, "Figure 19: further draws", n=4000, **OF_CODE),

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from experiments.heavy_tails import shapes, teacher_student
-from experiments.heavy_tails.teacher_student import FEATURES, RATES, draw
+from experiments.heavy_tails.teacher_student import FEATURES, draw
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.spectra import esd
 
@@ -40,9 +40,9 @@ def numbers(seed: int, *, rule: str, rate: float, **setting) -> xr.Dataset:
 RECORDS: dict[str, Recipe] = {
     "ten_steps_8000_further": Recipe(
         numbers,
-        {"seed": [5, 6, 7, 8, 9], "rule": ["Adam code"], "rate": list(RATES)},
+        {"seed": [5, 6, 7, 8, 9], "rule": ["Adam code"], "rate": [100.0, 1000.0, 2000.0, 3000.0]},
         {"n": 8000},
-        "Figure 5: five further draws of Adam at every rate, numbers without spectra",
-        steady={"rate": [rate for rate in RATES if rate <= 1]},
+        "Figure 5: five further draws of Adam at the rates that no other record has, numbers without spectra",
+        steady={"rate": []},
     ),
 }

@@ -5,9 +5,9 @@ paired with the same draw.  Intervals are Student's, over draws.  The readings o
 of its optimisers' sweeps are a single draw.
 
 The data of the rules: `runs`, `some` and `few`, with 8000, 4000 and 2000 points; `more`, ten more draws of Adam at
-three rates; `further`, five more of Adam at all rates, and `few_more`, five with 2000 points; `text` and `few_text`,
-with the optimisers of the text; `benign_text`, five draws of its Adam at three rates; `tuned`, losses with a tuned
-ridge.  A number that several records hold is read from all their draws, :func:`all_draws`.
+three rates; `spikes` and `further`, five of these at the other rates; `few_more`, five more with 2000 points; `text`
+and `few_text`, with the optimisers of the text; `benign_text`, five draws of its Adam at three rates; `tuned`, losses
+with a tuned ridge.  A number that several records hold is read from all their draws, :func:`all_draws`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from shallow.stats import Interval
 RUNS, SOME, FEW = "heavy_tails/ten_steps_8000", "heavy_tails/ten_steps_4000", "heavy_tails/ten_steps_2000"
 TEXT, FEW_TEXT = "heavy_tails/ten_steps_8000_text", "heavy_tails/ten_steps_2000_text"
 MORE, BENIGN_TEXT = "heavy_tails/ten_steps_8000_more", "heavy_tails/ten_steps_8000_benign"
-FURTHER, FEW_MORE = "heavy_tails/rates/ten_steps_8000_further", "heavy_tails/exponents/spike_position_2000_more"
+FURTHER = "heavy_tails/rates/ten_steps_8000_further"
+SPIKES, FEW_MORE = (f"heavy_tails/exponents/spike_position_{n}_more" for n in (8000, 2000))
 TUNED = gains.TUNED[8000]
 NOISE = shapes.noise_hill(1500, 1000)  # PL_Alpha_Hill of the untrained student
 ALONG = [0.0, *HUGE]  # HT-21: untrained and the large rates
@@ -125,10 +126,10 @@ def best_rate(one: xr.Dataset) -> float:
 
 
 def cuts(one: xr.Dataset) -> xr.DataArray:
-    """Number of eigenvalues above the cut that PL_Alpha_KS chooses (seed, rate), at the nine rates."""
-    values = one.eigenvalues.sel(rate=GRID).transpose("seed", "rate", "k")
+    """Number of eigenvalues above the cut that PL_Alpha_KS chooses (seed, rate)."""
+    values = one.eigenvalues.transpose("seed", "rate", "k")
     found = [[tails.scan(spectrum.astype(float)).size for spectrum in draw] for draw in values.values]
-    return xr.DataArray(found, {"seed": one.seed.values, "rate": GRID}, ["seed", "rate"])
+    return xr.DataArray(found, {"seed": one.seed.values, "rate": one.rate.values}, ["seed", "rate"])
 
 
 @decides(runs=RUNS)
@@ -146,11 +147,12 @@ def ht_21(runs):
     )
 
 
-@decides(runs=RUNS, further=FURTHER)
-def ht_22(runs, further, *, tight):
+@decides(runs=RUNS, further=FURTHER, more=MORE, spikes=SPIKES)
+def ht_22(runs, further, more, spikes, *, tight):
     """Figure 5: with Adam the training loss goes with alignment and exponents more clearly than with GD."""
-    adam, gd, text = many_draws(runs, further), sweep(runs, "GD code"), sweep(runs, features="text")
-    parts, numbers = {}, {"draws": adam.sizes["seed"]}
+    adam, gd = many_draws(runs, further, more, spikes), sweep(runs, "GD code")
+    text = sweep(runs, features="text")
+    parts, numbers = {}, {"draws": len(correlations(adam.train, adam.hill))}
     for of, name, sign in (("alignment", "alignment", -1), ("hill", "PL_Alpha_Hill", 1), ("ks", "PL_Alpha_KS", 1)):
         clear = stats.student(sign * correlations(adam.train, adam[of]))
         of_gd = sign * correlations(gd.train, gd[of])
@@ -243,19 +245,20 @@ def ht_23(runs, more, benign_text, tuned, *, goes_with):
     )
 
 
-def by_points(runs, further, more, some, few, few_more) -> dict[int, xr.Dataset]:
+def by_points(runs, further, more, spikes, some, few, few_more) -> dict[int, xr.Dataset]:
     """Both exponents of Adam (seed, rate), all draws, by number of points; with 8000 also losses and alignment."""
     small = {of: all_draws(of, sweep(few), sweep(few_more)) for of in EXPONENTS}
-    return {8000: many_draws(runs, further, more), 4000: sweep(some), 2000: xr.Dataset(small)}
+    return {8000: many_draws(runs, further, more, spikes), 4000: sweep(some), 2000: xr.Dataset(small)}
 
 
-ALL = {"runs": RUNS, "further": FURTHER, "more": MORE, "some": SOME, "few": FEW, "few_more": FEW_MORE}
+MANY = {"runs": RUNS, "further": FURTHER, "more": MORE, "spikes": SPIKES}
+ALL = MANY | {"some": SOME, "few": FEW, "few_more": FEW_MORE}
 
 
 @decides(**ALL, text=TEXT)
-def ht_24(runs, further, more, some, few, few_more, text, *, level, very_heavy, worse):
+def ht_24(runs, further, more, spikes, some, few, few_more, text, *, level, very_heavy, worse):
     """Section 5.2, Adam at rates of 1 and more, with 8000 points; other numbers of points beside."""
-    adam, text = by_points(runs, further, more, some, few, few_more), sweep(text, "Adam text")
+    adam, text = by_points(runs, further, more, spikes, some, few, few_more), sweep(text, "Adam text")
     one = adam[8000]
     tens = one.hill.sel(rate=TENS).dropna("seed")
     spread = stats.student((tens.max("rate") - tens.min("rate")).values)
@@ -294,10 +297,13 @@ def gaps(one: xr.Dataset) -> xr.Dataset:
     return xr.Dataset(found | {"lift": one.hill - one.hill_excl})
 
 
-@decides(runs=RUNS, further=FURTHER, more=MORE, text=TEXT)
-def ht_25(runs, further, more, text, *, factor, lift, alike, unlike):
+@decides(**MANY, text=TEXT)
+def ht_25(runs, further, more, spikes, text, *, factor, lift, alike, unlike):
     """Figure 24: spectra of Adam at 1, 10, 100 and 1000."""
-    text, found = sweep(text, "Adam text"), [gaps(one) for one in (sweep(runs), further_sweep(further), sweep(more))]
+    text, found = (
+        sweep(text, "Adam text"),
+        [gaps(one) for one in (sweep(runs), further_sweep(further), sweep(more), sweep(spikes))],
+    )
     shown = [*TENS, 1000.0]
     apart, wider = (steps(all_draws(of, *found), shown) for of in ("median", "gap"))
     lifted = {rate: mean(all_draws("lift", *found), rate) for rate in TENS}
@@ -402,9 +408,9 @@ def ht_59(few, few_more, runs, more, few_text, benign_text, *, quoted, rounding,
 
 
 @decides(**ALL)
-def ht_71(runs, further, more, some, few, few_more, *, tight, rise):
+def ht_71(runs, further, more, spikes, some, few, few_more, *, tight, rise):
     """Appendix G: from 0.1 on both exponents of Adam show one trend and do not increase, with 8000 points."""
-    adam = by_points(runs, further, more, some, few, few_more)
+    adam = by_points(runs, further, more, spikes, some, few, few_more)
     one = adam[8000]
     same = {n: correlation(by_rate.hill, by_rate.ks, FROM_TENTH) for n, by_rate in adam.items()}
     return Found(

@@ -53,9 +53,14 @@ def further(one=None, seeds=slice(0, 0)):
     return by_features.expand_dims(rule=["Adam code"])
 
 
+def many(one, *more):
+    """One sweep with 8000 points as the records from which all draws are read; further draws are none by default."""
+    return record(one), *(more or (further(),)), record(one).isel(NONE), record(one).isel(NONE)
+
+
 def all_of(one, *more):
     """The data of the rules that read all draws: one sweep with 8000 points, and with others as nothing is asked."""
-    return record(one), *(more or (further(),)), record(one).isel(NONE), FEW, FEW, FEW.isel(NONE)
+    return *many(one, *more), FEW, FEW, FEW.isel(NONE)
 
 
 def at(curve, **changes):
@@ -112,7 +117,8 @@ def test_one_wild_draw_leaves_a_fall_open():
     ],
 )
 def test_training_loss_against_alignment_and_exponents(adam, gd, found):
-    outcome = rates.ht_22(record(sweep(**ADAM | adam), sweep(**GD | gd), text=sweep(**ADAM)), further())
+    runs = record(sweep(**ADAM | adam), sweep(**GD | gd), text=sweep(**ADAM))
+    outcome = rates.ht_22(runs, further(), runs.isel(NONE), runs.isel(NONE))
     assert letters(outcome).replace("u", "c") == found
 
 
@@ -183,7 +189,7 @@ FACTORS = [1, 1, 1, 1, 1, 20, 400, 8000, 8000, 8000]
 
 def at_four_rates(factors=FACTORS, tilt=3, **changed):
     adam = sweep(**ADAM | changed).assign(eigenvalues=spectra(factors, tilt))
-    return record(adam), further(), record(adam).isel(NONE), record(adam, reading="text")
+    return *many(adam), record(adam, reading="text")
 
 
 test_spectra_at_four_rates = verdicts(
