@@ -14,7 +14,8 @@ def record(*, runs=tuned.TEN, seeds=6, hill=None, text=None, constants=None, **e
 
     Args:
         effects: of size, direction and spectrum.   text: those with the features of the text, if they are others.
-        hill: exponents by run, by default falling a little from run to run.   constants: factors of the losses at fixed constants, by run.
+        hill: exponents by run, by default falling a little from run to run.
+        constants: factors of the losses at fixed constants, by run.
     """
     rng = np.random.default_rng(0)
     axes = {"seed": range(seeds), "run": list(runs), "network": list(PARTS), "features": list(FEATURES)}
@@ -32,3 +33,9 @@ def record(*, runs=tuned.TEN, seeds=6, hill=None, text=None, constants=None, **e
     if constants:
         found["fixed"] = found.fixed * xr.DataArray([constants.get(run, 1.0) for run in runs], {"run": list(runs)})
     return found
+
+
+def bulk(effect: float) -> xr.Dataset:
+    """A record of :func:`tuned.bulk_losses` in which the shape of the trained bulk has an effect in every run."""
+    one = record(spectrum=effect).test.sel(run=["GD 3000", "Adam 1"], network=["direction", "trained"])
+    return one.assign_coords(network=["spike", "trained"]).to_dataset(name="test")

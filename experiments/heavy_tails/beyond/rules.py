@@ -72,6 +72,15 @@ def of_layers(found: xr.Dataset, measure: Callable[[np.ndarray], float]) -> xr.D
     return xr.apply_ufunc(of, found.singular_values, input_core_dims=[["k"]], vectorize=True)
 
 
+def of_kinds(permuted: xr.Dataset, measure: Callable[[np.ndarray], float]) -> xr.DataArray:
+    """A number of every spectrum of what :func:`layer_nulls.permuted_layers` returns, over its dimensions but k."""
+
+    def of(values: np.ndarray) -> float:
+        return measure(values[np.isfinite(values)].astype(float))
+
+    return xr.apply_ufunc(of, permuted.eigenvalues, input_core_dims=[["k"]], vectorize=True)
+
+
 def hill_at(share: float) -> Callable[[np.ndarray], float]:
     """Hill's exponent from the given share of the largest of some values."""
     return lambda values: float(tails.hill_path(values).alpha[max(round(share * len(values)), 2) - 2])
@@ -144,9 +153,7 @@ def ht_28(runs, *, left, share):
     convolutions = [int(layer) for layer in runs.layer.values[:-1]]
     loss = (runs.loss.sel(step=10) / runs.loss.sel(step=0)).stack(run=("seed", "data"))
     ratio = stats.student(loss.values)
-    found = {
-        data: [claims.all_of(*flags(runs, data, [k]).values()) for k in convolutions] for data in runs.data.values
-    }
+    found = {data: [claims.all_of(*flags(runs, data, [k]).values()) for k in convolutions] for data in runs.data.values}
     sure = {str(data): each.count(True) for data, each in found.items()}
     enough = all(count >= share * len(convolutions) for count in sure.values())
     return Found(
@@ -210,8 +217,8 @@ def against(runs: xr.Dataset, features: str, sample: str = "wide", **what: str) 
     return relative(logs - np.log(runs.untrained.sel(features=features, sample=sample)))
 
 
-@decides(runs="heavy_tails/beyond/dissected", tuned=tuple(gains.TUNED.values()))
-def ht_76(runs, tuned):
+@decides(runs="heavy_tails/beyond/dissected", tuned=tuple(gains.TUNED.values()), bulk=gains.BULK)
+def ht_76(runs, tuned, bulk):
     """Appendix H: is a heavy-tailed spectrum needed for the test loss?"""
     tuned = dict(zip(gains.TUNED, tuned))
     found = {
@@ -232,6 +239,7 @@ def ht_76(runs, tuned):
         | {"runs": len(spectra["code"])}
         | {f"best run, {f}": run for f, run in best.items()}
         | {f"exponent of the best run, {f}": stats.student(many.hill.sel(run=run).values) for f, run in best.items()}
+        | {f"bulk, {run}, {f}": gains.of_bulk(bulk, run, f) for run in map(str, bulk.run.values) for f in FEATURES}
         | {f"fixed ridge, {f}": effects(runs.sel(rate=1.0), f) for f in FEATURES}
         | {"draws": [one.sizes["seed"] for one in tuned.values()]},
     )

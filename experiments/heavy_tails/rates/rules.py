@@ -282,6 +282,7 @@ def ht_24(runs, further, more, spikes, some, few, few_more, text, *, level, very
         | {"PL_Alpha_KS, 8000 points, 100 minus 1": change(one.ks, 1.0, 100.0)}
         | {f"draws at {rate:g}": int(one.ks.sel(rate=rate).notnull().sum()) for rate in TENS}
         | {"upper branch at 1": int((one.ks.sel(rate=1.0) > UPPER).sum())}
+        | {"PL_Alpha_KS, 8000 points, largest at 1": float(one.ks.sel(rate=1.0).max())}
         | {f"PL_Alpha_Hill at {rate:g}": value for rate, value in hill.items()}
         | {f"test loss at {rate:g} over the least": value for rate, value in loss.items()}
         | {"best rate": best, "mean PL_Alpha_Hill": means(one.hill, TENS), "mean at large": means(one.hill, HUGE)}

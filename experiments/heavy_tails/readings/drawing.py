@@ -48,7 +48,9 @@ def by_rate(axes: tuple[Axes, Axes], record: xr.Dataset, *, top: float = 10.5) -
                     places, [100 * one.low for one in found], [100 * one.high for one in found], color=colour, lw=1.4
                 )
         ax.axhline(0, color="0.2", lw=0.9)
-        every = [(start[name] + width[name] * j, run) for name, runs in optimisers.items() for j, run in enumerate(runs)]
+        every = [
+            (start[name] + width[name] * j, run) for name, runs in optimisers.items() for j, run in enumerate(runs)
+        ]
         ax.set_xticks([place for place, _ in every], [f"{gains.rate_of(run):g}" for _, run in every], fontsize="small")
         for name, runs in optimisers.items():
             ax.annotate(

@@ -17,6 +17,7 @@ from shallow import stats
 from shallow.stats import Interval
 
 TUNED = {n: f"heavy_tails/readings/tuned_{n}" for n in (8000, 2000)}
+BULK = "heavy_tails/readings/bulk_2000"
 FIRST = "heavy_tails/readings/tuned_first"
 #: The two networks that are compared for each effect; the second lacks what gives the effect its name.
 EFFECTS = {
@@ -49,6 +50,12 @@ def effect(record: xr.Dataset, run: str, what: str, features: str, constant: flo
 def change(record: xr.Dataset, run: str, over: str, features: str, constant: float | None = None) -> Interval:
     """Test loss of the trained network of a run over that of another run, minus one."""
     return relative(*(losses(record, one, "trained", features, constant) for one in (run, over)))
+
+
+def of_bulk(record: xr.Dataset, run: str, features: str) -> Interval:
+    """What the shape of the trained bulk does to the test loss, against noise's with the same spike and vectors."""
+    one = record.test.sel(run=run, features=features)
+    return relative(one.sel(network="trained"), one.sel(network="spike"))
 
 
 def runs_of(record: xr.Dataset, optimiser: str) -> list[str]:

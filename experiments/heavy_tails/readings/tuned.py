@@ -129,6 +129,28 @@ def tuned_losses(
     )
 
 
+def with_spike(end: np.ndarray) -> np.ndarray:
+    """W_t with its singular vectors, its largest singular value and its norm, and a bulk that has the law of noise."""
+    h, d = end.shape
+    U, s, V = esd.singular_vectors(end)
+    noise = np.sqrt(MarchenkoPastur(h, d).quantile((np.arange(d)[::-1] + 0.5) / d))
+    noise[1:] *= np.linalg.norm(s[1:]) / np.linalg.norm(noise[1:])
+    return (U * np.append(s[:1], noise[1:])) @ V.T
+
+
+@releases_gil
+def bulk_losses(seed: int, *, run: str, steps: int = 10, test: int = VALIDATION + TEST, **setting) -> xr.Dataset:
+    """Tuned losses (network, features) of the trained network and of :func:`with_spike`: what the bulk's shape does."""
+    drawn = draw(seed, test=test, **setting)
+    end = after(drawn, run, steps)
+    weights = {"spike": with_spike(end.W), "trained": end.W}
+    students = [Student(W.astype(np.float32), end.a, end.scale) for W in weights.values()]
+    found = [[tuned(one, drawn.samples, evaluation_scale(one, f))["test"] for f in FEATURES] for one in students]
+    return xr.Dataset(
+        {"test": (("network", "features"), found)}, {"network": list(weights), "features": list(FEATURES)}
+    )
+
+
 SMALL = [UNTRAINED, "GD 1000", "GD 2000", "GD 3000", "Adam 0.01", "Adam 0.1", "Adam 1"]
 TEN = [*SMALL, "Adam 10", "Adam 100", "Adam 1000"]
 ONE = [UNTRAINED, "GD 2000", "Adam 0.1", "Adam 1", "Adam 10"]
@@ -149,5 +171,12 @@ RECORDS: dict[str, Recipe] = {
         {"seed": DRAWS, "run": ONE},
         {"steps": 1, "networks": ("size", "trained")},
         "One step, 2000 points: losses with a ridge constant tuned for each network",
+    ),
+    "bulk_2000": Recipe(
+        bulk_losses,
+        {"seed": list(range(5)), "run": ["GD 3000", "Adam 0.1", "Adam 1", "Adam 10", "Adam 100"]},
+        {"n": 2000},
+        "Ten steps, 2000 points: tuned losses with the trained bulk and with that of noise, the spike kept",
+        steady={"run": ["GD 3000", "Adam 0.1", "Adam 1"]},
     ),
 }

@@ -86,7 +86,8 @@ def exchanged(**lower):
 def test_the_part_that_lowers_the_loss_is_found(text, lowers, costs):
     code = {"direction": -0.03, "spectrum": 0.02}
     both = (tuned_ridge.record(text=text, **code),) * 2
-    outcome = beyond.ht_76(exchanged(size=0.9), both)
+    outcome = beyond.ht_76(exchanged(size=0.9), both, tuned_ridge.bulk(0.02))
+    assert outcome.numbers["bulk, Adam 1, text"].estimate == pytest.approx(0.02, abs=1e-3)
     for (features, effects), part in itertools.product(
         {"code": code, "text": text}.items(), ("size", "direction", "spectrum")
     ):

@@ -49,6 +49,17 @@ def test_networks_differ_in_one_thing_at_a_time():
     assert tails.hill(vectors[0][1] ** 2) > tails.hill(vectors[1][1] ** 2)
 
 
+def test_a_bulk_of_noise_keeps_the_spike_and_the_norm():
+    rng = stats.stream("bulk")
+    end = rng.standard_normal((30, 20)) ** 3 + 10
+    made = tuned.with_spike(end)
+    before, after = (np.linalg.svd(one, compute_uv=False) for one in (end, made))
+    assert np.isclose(after[0], before[0]) and np.isclose(np.linalg.norm(made), np.linalg.norm(end))
+    assert tails.hill(after[1:] ** 2) > tails.hill(before[1:] ** 2)
+    found = tuned.bulk_losses(0, run="Adam 1", **SMALL).test
+    assert (found > 0).all() and (found.sel(network="spike") != found.sel(network="trained")).all()
+
+
 def test_all_networks_of_the_untrained_run_are_the_untrained_one():
     found = tuned.tuned_losses(0, run=tuned.UNTRAINED, **SMALL)
     assert (found.test == found.test.sel(network="trained")).all() and found.growth == 1
