@@ -103,5 +103,20 @@ def test_a_larger_first_spike_does_not_delay_the_bulk():
 
 
 def test_given_the_inputs_the_law_knows_the_upper_end():
-    found = bulk.first_bulk(0, rates=[3.0], n=800, d=400, h=600)
-    assert (found.inputs_distance < found.distance) and abs(float(found.inputs_second) - 1) < 0.1 < found.second - 1
+    found = bulk.first_bulk(0, rates=[3.0], n=800, d=400, h=600).isel(rate=0)
+    assert float(found.inputs_distance) < float(found.distance)
+    assert abs(float(found.inputs_second) - 1) < 0.1 < float(found.second) - 1
+
+
+def test_the_root_takes_a_covariance_away():
+    x, weights = np.random.default_rng(0).standard_normal((200, 20)), np.linspace(1, 3, 200)
+    white = (x * weights[:, None]) @ widening.inverse_root(x, weights)
+    np.testing.assert_allclose(white.T @ white / np.square(white).sum() * 20, np.eye(20), atol=1e-9)
+
+
+def test_the_data_widen_the_bulk_through_the_residuals_of_their_own_points():
+    found = {
+        name: float(widening.whitened(0, rule="Adam code", rate=1.0, weights=name, **SMALL).hill_excl[0])
+        for name in widening.WEIGHTS
+    }
+    assert found["residuals"] > found["equal"] and found["residuals"] > found["permuted residuals"]
