@@ -21,7 +21,7 @@ def mean_excess(ax: Axes, samples: list[np.ndarray], label: str, **look) -> None
     ax.minorticks_off()
 
 
-def mean_excess_of_laws(ax: Axes, count: int = 20_000) -> None:
+def mean_excess_of_laws(ax: Axes, count: int = 400_000) -> None:
     """:func:`mean_excess` of laws whose tails are known."""
     looks = {"Pareto 2": "-.", "Pareto 3": ":", "exponential": "-", "MP 1.5": "--"}
     for law, line in looks.items():
