@@ -69,7 +69,8 @@ def first_preset() -> Figure:
     left.set(xscale="log", xlabel="eigenvalue", ylabel="number in a bin")
     left.legend()
     right.axhline(MarchenkoPastur(chosen["width"], laboratory.INPUTS).hill, ls="--", color="0.5", label="pure noise")
+    right.plot(values["null"], ":", color="0.5", label="entries permuted within columns")
     right.plot(values["exponent"], "o-", color=AFTER, ms=4, label="PL_Alpha_Hill")
     right.set(xlabel="step", ylabel="exponent")
-    right.legend()
+    right.legend(loc="upper right", bbox_to_anchor=(1, 0.92))
     return figure

@@ -1,7 +1,7 @@
 """The laboratory of heavy tails in Chromium, on a page from disk: its axis, its controls, its laws."""
 
 from browser import laboratory_page
-from browser.laboratory_page import press, status
+from browser.laboratory_page import press, status, train_to_the_end
 from playwright.sync_api import Locator, Page, expect
 
 chromium, lab, presets, write, page = laboratory_page.fixtures("heavy_tails")
@@ -40,6 +40,18 @@ def test_a_matrix_alone_has_two_plots_and_no_field_without_effect(page, write, p
     shown = [one.text_content() for one in page.locator(".lab-settings .lab-control:visible label").all()]
     assert [label.split()[0] for label in shown] == ["optimiser", "neurons", "seed", "axis"]
     expect(plots(page)).to_have_count(2)
+
+
+def test_without_the_leading_pair_there_is_no_law_and_the_plots_tell_null_and_gain(page, write):
+    page.goto(f"{write()}#lab=heavy_tails&optimiser=Adam&steps=1")
+    assert "predicted: 41,789" in train_to_the_end(page)
+    page.get_by_label("leading pair cut", exact=True).select_option("gradient")
+    assert "cut=gradient" in page.url and 'cut="gradient"' in page.locator(".lab-python code").text_content()
+    assert "predicted" not in train_to_the_end(page)
+    expect(page.locator(".lab-key").first).not_to_contain_text("by theory")
+    page.locator(".lab-more").evaluate("more => { more.open = true; }")
+    told = [box.get_attribute("aria-label") for box in plots(page).locator("[role=img]").all()]
+    assert "permuted within columns is 2.4" in told[1] and "% above that of the untrained network" in told[2]
 
 
 def test_what_takes_too_long_is_refused(page, write, presets):

@@ -1,6 +1,6 @@
 /* The laboratory of the chapter on heavy tails: the first layer of a student learns from a teacher of one direction.
  *
- * `compute` is the library's computation (shallow.train.first_layer, experiments.heavy_tails.read_out) in float64, to
+ * `compute` is the library's computation (shallow.train.first_layer, experiments.heavy_tails.laboratory) in float64, to
  * some 1e-13 of each number before rounding errors grow in training.
  */
 globalThis.ShallowLab ??= { models: {} };
@@ -124,7 +124,8 @@ globalThis.ShallowLab ??= { models: {} };
         const turned = transposed(W, h, D), G = gram(turned, D, h);
         spectrum = eigenvalues(G.slice(), D);
         initial ??= spectrum.slice();
-                run.values = { exponent: hill(spectrum), null: hill(eigenvalues(gram(mixed(turned), D, h), D)), largest: spectrum[0], second: spectrum[1],
+        const exponents = { exponent: hill(spectrum), null: hill(eigenvalues(gram(mixed(turned), D, h), D)) };
+        run.values = { ...exponents, largest: spectrum[0], second: spectrum[1],
           train: null, test: null, penalty: null, similarity: null };
         if (none) return;
         const similarity = Math.abs(dot(leading(G, D, spectrum[0], beta), beta));
