@@ -26,7 +26,8 @@ ROUTE_TEN = "heavy_tails/route/route_ten"  # Adam at rate 1
 GD_2000 = (ROUTE_GD, "heavy_tails/long_runs/merging_gd")  # five draws to step 10
 HUNDRED = ("heavy_tails/long_runs/hundred_adam", "heavy_tails/long_runs/hundred_adam_more")  # Adam at rate 1
 ADAM_ONE = ("heavy_tails/overlaps/overlaps_adam_one", "heavy_tails/overlaps/overlaps_adam_one_more")
-CUT_EVERY, CUT_GAPS = "heavy_tails/route/cut_every", "heavy_tails/route/cut_gaps"
+CUT_EVERY = "heavy_tails/route/cut_every"
+TRUE_RUNS = ("GD 2000", "GD 3000", "Adam 0.2", "Adam 0.5", "Adam 1", "Adam 10")
 COLLAPSES = ("heavy_tails/overlaps/spike_movement", "heavy_tails/route/spike_movement_ten")  # see :func:`overlaps.drop`
 
 
@@ -152,13 +153,12 @@ def starts(gd_2000: xr.Dataset, gd: xr.Dataset, adam_1: Runs, adam: xr.Dataset) 
 
     gd_2000, adam_1: at one rate, the latter in several records; gd, adam: at others.
     """
-    kept = ["eigenvalues", "similarity"]
-    one = xr.concat([run[[name for name in kept if name in run] or list(run)] for run in adam_1], "seed", join="inner")
-    found = {"GD 2000": gd_2000, "GD 3000": gd.sel(rate=3000.0, drop=True)}
-    for rate in (0.2, 0.5, 1.0, 10.0):
-        found[f"Adam {rate:g}"] = one if rate == 1 else adam.sel(rate=rate, drop=True)
     kept = ["spike_ratio", "single_spike", "d_mp", "hill_excl", "similarity"]
-    return {run: along(table)[kept].rename(end="step") for run, table in found.items()}
+    found = {"GD 2000": gd_2000, "GD 3000": gd.sel(rate=3000.0, drop=True)}
+    found |= {f"Adam {rate:g}": adam.sel(rate=rate, drop=True) for rate in (0.2, 0.5, 10.0)}
+    tables = {run: along(table)[kept].rename(end="step") for run, table in found.items()}
+    one = xr.concat([along(run)[kept] for run in adam_1], "seed").rename(end="step")
+    return {run: one if run == "Adam 1" else tables[run] for run in TRUE_RUNS}
 
 
 def other_labels(true: dict[str, xr.Dataset], labels_adam: xr.Dataset, labels_gd: xr.Dataset) -> xr.Dataset:
@@ -285,13 +285,11 @@ def fall_left(cut: xr.Dataset, what: str) -> dict[str, Interval]:
     return {f"Adam {rate:g}": stats.student(ratio.sel(rate=rate).values) for rate in ratio.rate.values}
 
 
-def trace_budgets(gd: Runs | xr.Dataset, adam: xr.Dataset, ten: xr.Dataset) -> dict[str, xr.Dataset]:
+def trace_budgets(gd: Runs, adam: xr.Dataset, ten: xr.Dataset) -> dict[str, xr.Dataset]:
     """Steps 1 to 10 of GD at 2000 and Adam at 0.2 and 1."""
-    if not isinstance(gd, xr.Dataset):
-        gd = xr.concat([run[list({*run} & {*gd[-1]})] for run in gd], "seed", join="inner")
-    return {
-        name: along(one).sel(step=range(1, 11)) for name, one in (("GD 2000", gd), ("Adam 0.2", adam), ("Adam 1", ten))
-    }
+    table = xr.concat([along(run).sel(step=range(1, 11)) for run in gd], "seed")
+    found = {"GD 2000": table} | {name: along(one) for name, one in (("Adam 0.2", adam), ("Adam 1", ten))}
+    return {name: one.sel(step=range(1, 11)) for name, one in found.items()}
 
 
 def lost_and_gained(table: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:

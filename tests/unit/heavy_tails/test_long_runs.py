@@ -16,8 +16,7 @@ TABLES = rules.tables
 @pytest.fixture(autouse=True)
 def planted_shapes(monkeypatch):
     """Rules are given spectra and make tables of shapes of them; here the tables are planted."""
-    for name in ("tables", "cut_out"):
-        monkeypatch.setattr(rules, name, lambda runs: runs)
+    monkeypatch.setattr(rules, "tables", lambda runs: runs)
 
 
 def table(gap=1.02, seeds=2, **at):
@@ -66,16 +65,26 @@ def runs(gap, steps, **outer):
 
 FALLING = runs([1.5, 3, 9, 20], [0, 20, 5, 2], rate=[0.2, 0.4, 0.8, 1.6])
 RISING = runs([1.5, 3, 9, 20], [2, 5, 20, 0], rate=[0.2, 0.4, 0.8, 1.6])
-FACTORS = {"rate": [0.2, 1.0], "spike_factor": [0.0, 0.5, 1.0, 2.0, 4.0]}
+
+
+def by_hand(gaps, steps):
+    """Gaps and steps (0: never) at two rates, over what becomes of the first step, and three draws."""
+    axes = {"rate": [0.2, 1.0], "first": ["clean", "0", "0.5", "1", "2", "4"], "seed": [0, 1, 2]}
+    gaps, steps = (np.array(one, float)[:, [0, 0, 1, 2, 3, 4], None] for one in (gaps, steps))
+    wobble = 1 + 0.001 * np.arange(3)
+    columns = {"gap": gaps * wobble, "steps": np.where(steps == 0, np.inf, steps) * np.ones(3)}
+    return xr.Dataset({name: (tuple(axes), one) for name, one in columns.items()}, axes)
+
+
 GAPS = [[1.02, 2, 4, 8, 16], [1.02, 4, 16, 32, 64]]
-BY_GAP = runs(GAPS, [[0, 40, 20, 10, 5], [0, 20, 5, 3, 2]], **FACTORS)
-BOTH = runs(GAPS, [[0, 40, 20, 10, 5], [0, 5, 4, 3, 2]], **FACTORS)
-BY_RATE = runs([[1.02, 4, 8, 16, 32]] * 2, [[12] * 5, [2] * 5], **FACTORS)
+BY_GAP = by_hand(GAPS, [[0, 40, 20, 10, 5], [0, 20, 5, 3, 2]])
+BOTH = by_hand(GAPS, [[0, 40, 20, 10, 5], [0, 5, 4, 3, 2]])
+BY_RATE = by_hand([[1.02, 4, 8, 16, 32]] * 2, [[12] * 5, [2] * 5])
 
 
 test_gap_and_steps = verdicts(
     rules.ht_18,
-    lambda rates, factors: (rates, (factors,)),
+    lambda rates, first: (rates, first),
     reproduced=[(FALLING, BY_GAP)],
     partly=[(FALLING, BY_RATE)],
     contradicted=[(RISING, BY_RATE)],
@@ -83,10 +92,10 @@ test_gap_and_steps = verdicts(
 
 
 @pytest.mark.parametrize(
-    ("factors", "by_gap", "by_rate"), [(BY_GAP, True, False), (BOTH, True, True), (BY_RATE, False, True)]
+    ("first", "by_gap", "by_rate"), [(BY_GAP, True, False), (BOTH, True, True), (BY_RATE, False, True)]
 )
-def test_gap_or_rate(factors, by_gap, by_rate):
-    outcome = rules.ht_77((factors,))
+def test_gap_or_rate(first, by_gap, by_rate):
+    outcome = rules.ht_77(first)
     assert outcome.verdict == "answered"
     assert [outcome.numbers[f"set by the gap, rate {rate}"] for rate in ("0.2", "1")] == [by_gap] * 2
     assert outcome.numbers["rates differ at one gap"] is by_rate
@@ -111,16 +120,17 @@ test_the_grid_of_gd = verdicts(
 )
 
 
-def cut_out(cut=STILL, gap=1.02, small=STILL, factors=BY_GAP):
+def cut_out(cut=STILL, gap=1.02, small=STILL, first=BY_GAP):
     by_rate = {0.1: table(1.02, s10=small), 0.2: table(2, s10=small), 1.0: table(9, s10=WIDE)}
-    return table(gap, s10=cut), by_rate, by_rate, (factors,)
+    return table(gap, s10=cut).expand_dims(cut=["gradient and gaps"]), by_rate, by_rate, first
 
 
 test_whether_a_spike_is_necessary = verdicts(
     rules.ht_49,
     cut_out,
-    rr=[{}, {"cut": WIDE, "gap": 9}],  # in the second there is a spike
-    cr=[{"cut": WIDE}, {"factors": BY_RATE}],
+    rr=[{}],
+    ur=[{"cut": WIDE, "gap": 9}],  # there is a spike
+    cr=[{"cut": WIDE}, {"first": BY_RATE}],
     rc=[{"small": WIDE}],  # small rates that widen
 )
 

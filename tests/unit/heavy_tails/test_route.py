@@ -6,6 +6,7 @@ import xarray as xr
 from planted.records import planted, table, verdicts
 
 from experiments.heavy_tails.route import rules as route
+from experiments.heavy_tails.route import widening
 
 NOISE = route.NOISE
 JITTER = np.array([-0.001, 0, 0.001])  # of three draws
@@ -63,12 +64,29 @@ def ended(wide, single=True, similar=0.4):
     return table.assign(single_spike=(("seed", "step"), [[single] * 2] * 3))
 
 
-def labelled(true, false):
+def labelled(true, false, others_single=False):
     """The run of Adam at 1, beside others without a wide bulk."""
-    true, other = true.rename(step="end"), ended(False).rename(step="end")
+    true, other = true.rename(step="end"), ended(False, single=others_single).rename(step="end")
     labels = false.expand_dims(labels=["permuted", "Gaussian"])
     others = other.expand_dims(rate=[3000.0]), true, other.expand_dims(rate=[0.2, 0.5, 10.0])
-    return other, *others, labels.expand_dims(rate=[1.0, 10.0]), labels
+    others = others[0], [others[1]], others[2]
+    return other, *others, labels.expand_dims(rate=[1.0, 10.0]), labels, *near_the_threshold()
+
+
+def near_the_threshold(shift=0.01):
+    """Runs next to the threshold with 2000 and 8000 points, and a long one; permuted labels have other exponents."""
+    hill = xr.DataArray([2.3, 2.3 + shift], {"labels": ["true", "permuted"]}, ["labels"])
+    hill = hill + xr.DataArray(JITTER, {"seed": [0, 1, 2]}, ["seed"])
+    one = xr.Dataset({"hill_excl": hill}).expand_dims(step=[10, 6000])
+    return [one.expand_dims(rate=[1500.0]), one.expand_dims(rate=[2000.0])], one
+
+
+def test_labels_next_to_the_threshold_are_paired():
+    near, long = near_the_threshold(0.02)
+    found = route.near_threshold(*near)
+    assert list(found) == ["2000 points, GD 1500", "8000 points, GD 2000"]
+    for one in (*found.values(), route.shuffled_minus_true(long, 6000)):
+        assert one.low == pytest.approx(0.02) and one.high == pytest.approx(0.02)
 
 
 test_whether_labels_matter = verdicts(
@@ -76,9 +94,9 @@ test_whether_labels_matter = verdicts(
     labelled,
     rr=[(ended(True), ended(False))],
     rc=[(ended(True), ended(True))],
-    cc=[(ended(True, single=False), ended(True))],
-    cr=[(ended(True, similar=0.1), ended(False))],
-    uu=[(ended(False), ended(False))],
+    cr=[(ended(True), ended(False), True)],  # other runs begin with one spike as well and are not wide
+    uc=[(ended(True, single=False), ended(True)), (ended(True, similar=0.1), ended(True))],
+    cu=[(ended(False), ended(False))],
 )
 
 
@@ -86,7 +104,8 @@ def ten_steps(loss):
     """Heavy from the second step on, where the loss is given."""
     losses = along(range(10), loss=[1, 2, *[loss] * 8]).loss.rename(step="time")
     ten = along(range(11), hill_excl=[NOISE] * 11).assign(loss=losses)
-    return ten.assign(ht=(ten.step >= 2) & (ten.seed >= 0)), along([100], loss=[0.01]).expand_dims(rate=[1.0])
+    late = along([100], loss=[0.01]).expand_dims(rate=[1.0])
+    return ten.assign(ht=(ten.step >= 2) & (ten.seed >= 0)), (late, late)
 
 
 test_early_or_late = verdicts(route.ht_30, ten_steps, reproduced=[5.0], contradicted=[0.02])
@@ -99,8 +118,11 @@ def spreading(paid):
 
 
 def falling(share):
-    """Exponents that fall in ten steps, by a share of 0.5."""
-    return along([0, 10], hill_excl=[NOISE, NOISE - 0.5 * share]).expand_dims(rate=[1.0])
+    """Exponents at rate 1 that fall in ten steps by 0.5 as they are, and by a share of it with something cut out."""
+    fall = xr.DataArray([1, share, share], {"cut": ["nothing", "update", "gradient"]}, ["cut"])
+    table = along([0, 10], hill_excl=[0.0, -0.5]) * fall + NOISE
+    null = table.hill_excl.sel(step=10, drop=True).expand_dims(form=["permuted"])
+    return table.assign(end_hill_excl=null).expand_dims(rate=[1.0])
 
 
 @pytest.mark.parametrize(
@@ -108,11 +130,23 @@ def falling(share):
 )
 def test_whether_the_spike_feeds_the_bulk(paid, ratio, verdict, monkeypatch):
     monkeypatch.setattr("experiments.heavy_tails.route.rules.share_paid", lambda table: paid * (1 + JITTER))
-    whole, one = falling(1).expand_dims(spike_factor=[0.0, 1.0]), spreading(paid)
-    outcome = route.ht_31(one, one, one, whole, falling(ratio))
+    one = spreading(paid)
+    outcome = route.ht_31((one, one), one, one, falling(ratio))
     assert outcome.verdict == verdict
     budgets = {f"budget, {name}" for name in ("GD 2000", "Adam 0.2", "Adam 1")}
-    assert set(outcome.parts) == budgets | {"no spikes, Adam 1"}
+    assert set(outcome.parts) == budgets | {"no large spike, Adam 1"}
+
+
+def test_parts_of_a_fall_add_up():
+    """Of a fall of 1 the null has 0.4; with white inputs it is 0.7 and 0.3, so that 0.2 are the inputs'."""
+    values = {("whole", 1.0): 1.0, ("whole", 0.0): 0.7, ("permuted", 1.0): 0.4, ("permuted", 0.0): 0.3}
+    grid = [
+        [[NOISE - values[form, power] * (1 + j) for j in JITTER] for power in (1.0, 0.0)]
+        for form in ("whole", "permuted")
+    ]
+    axes = {"form": ["whole", "permuted"], "power": [1.0, 0.0], "seed": [0, 1, 2]}
+    found = widening.shares(xr.Dataset({"hill_excl": (tuple(axes), grid)}, axes), NOISE)
+    assert [round(one.estimate, 6) for one in found.values()] == [0.4, 0.2, 0.4]
 
 
 @pytest.mark.parametrize("paid", [0.05, 0.8])
