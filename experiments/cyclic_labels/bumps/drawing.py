@@ -8,6 +8,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from experiments.cyclic_labels.bumps import lever, rules, undersampling
+from experiments.cyclic_labels.theory import poor_cluster
 from shallow import stats
 from shallow.book import figures
 from shallow.book.figures import BLUE, GREEN, ORANGE, PINK
@@ -53,30 +54,28 @@ def designs(looked: xr.Dataset, errors: xr.Dataset) -> Figure:
 
 
 def lever_and_lifters(moved: xr.Dataset, lifted: xr.Dataset) -> Figure:
-    """Shares of runs with a bump by the place of the lone point and by who lifts, and climbs of the exact path."""
-    fig, (left, middle, right) = plt.subplots(1, 3, figsize=(7.6, 2.9), layout="constrained")
+    """Shares of runs with a bump by the place of the lone point, by who lifts, and by the climb of the exact path."""
+    fig, (left, middle, right) = plt.subplots(1, 3, figsize=(7.6, 2.9), sharey=True, layout="constrained")
     shares = [stats.wilson(flags) for flags in moved.diverging.transpose("at", "seed").values > 0]
-    figures.errorbars(left, moved["at"], shares, fmt="o-", ms=4, color=ORANGE)
+    climbs = [lever.exact_climb(poor_cluster.six(at=float(at))) for at in moved["at"]]
+    figures.errorbars(left, moved["at"], shares, fmt="^-", ms=4, color=GREEN)
+    figures.errorbars(right, climbs, shares, fmt="^", ms=4, color=GREEN)
     left.set_xticks([0, 0.5, 1], ["border", "centre", "end"])
-    for points, look, colour, label in ((1, "o-", ORANGE, "one"), (2, "s--", BLUE, "two")):
+    for points, marker, colour, label in ((1, "o", ORANGE, "one point"), (2, "s", BLUE, "two")):
         flags = lifted.diverging.sel(points=points).transpose("lifters", "seed").values > 0
         shares = [stats.wilson(each) for each in flags]
-        figures.errorbars(middle, lifted.lifters, shares, fmt=look, ms=4, color=colour, label=label)
-        climbs = [lever.exact_climb(int(lifters), points) for lifters in lifted.lifters]
-        right.plot(lifted.lifters, climbs, look, ms=4, color=colour)
-    left.set(xlabel="place of the lone point", title="share with a bump", ylim=(0, 1), xlim=(-0.05, 1.05))
-    middle.set(xlabel="points in each cluster that lifts", title="share with a bump", ylim=(0, 1))
-    right.set(xlabel="points in each cluster that lifts", title="climb of the exact path", ylim=(-0.005, None))
-    for ax in (middle, right):
-        ax.set_xticks(lifted.lifters)
-    for ax in (left, middle, right):
-        ax.title.set_fontsize("medium")
-    middle.legend(fontsize="small", title="points in the last", title_fontsize="small", loc="upper left")
+        climbs = [lever.exact_climb(lever.exact_lifted(int(lifters), points)) for lifters in lifted.lifters]
+        figures.errorbars(middle, lifted.lifters, shares, fmt=f"{marker}-", ms=4, color=colour, label=label)
+        figures.errorbars(right, climbs, shares, fmt=marker, ms=4, color=colour)
+    left.set(xlabel="place of the lone point", ylabel="share of runs with a bump", ylim=(0, 1), xlim=(-0.05, 1.05))
+    middle.set(xlabel="points in each lifting cluster", xticks=lifted.lifters)
+    right.set(xlabel="climb of the exact path")
+    middle.legend(fontsize="small", title="in the last cluster", title_fontsize="small", loc="upper left")
     return fig
 
 
 def random_sets(random: xr.Dataset) -> Figure:
-    """Bumps of random sets, of the record `random_data`: whose they are by size at two steps, and where the lone point is."""
+    """Bumps of random sets, of the record `random_data`: whose they are by size, and where the lone point is."""
     fig, axes = plt.subplots(1, 3, figsize=(7.6, 3.1), layout="constrained", width_ratios=(1, 1, 0.8))
     sizes = random.n.values
     law = [undersampling.smallest_count_law(int(n), 6)[:2].sum() for n in sizes]

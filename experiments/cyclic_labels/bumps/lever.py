@@ -59,12 +59,16 @@ def lifted(seed: int, lifters: int, points: int) -> xr.Dataset:
     return _climb(data, seed, data.x)
 
 
-def exact_climb(lifters: int, points: int) -> float:
-    """Climb of the mean loss on the exact path, with the counts of :func:`lifted` at the centres of the clusters."""
-    x = (np.arange(6) + 0.5) / 6 - 0.5
-    counts = np.array([20 - lifters, lifters] * 2 + [10 - points, points])
-    curve = poor_cluster.curves(poor_cluster.Places(x, cyclic.labels(x), counts))
-    return float(bumps.slow(curve.expand_dims(seed=[0]), start=100).rise[0])
+def exact_climb(places: poor_cluster.Places) -> float:
+    """Climb of the mean loss on the exact path of the places."""
+    curve = poor_cluster.curves(places).expand_dims(seed=[0])
+    return float(bumps.slow(curve, start=100).rise[0])
+
+
+def exact_lifted(lifters: int, points: int) -> poor_cluster.Places:
+    """The counts of :func:`lifted`, at the centres of the clusters."""
+    x, counts = (np.arange(6) + 0.5) / 6 - 0.5, [20 - lifters, lifters] * 2 + [10 - points, points]
+    return poor_cluster.Places(x, cyclic.labels(x), np.array(counts))
 
 
 SEEDS = list(range(1000, 1100))

@@ -35,7 +35,8 @@ def frames(axes: Sequence[Axes], places: poor_cluster.Places) -> None:
             ax.annotate("", (x, y + 1.8), (x, y), arrowprops=arrow | {"color": BLUE})
         ax.annotate("", (last, here[-1] + 0.8), (last, here[-1]), arrowprops=arrow | {"color": ORANGE, "lw": 1.5})
     axes[1].annotate("the end\ngoes down", (last, -2.7), (0.13, -3.2), fontsize="small", ha="center")
-    axes[0].text(-0.22, -2.4, "supports", fontsize="small", ha="center")
+    for x, role in zip(places.x, ("support", "lifts", "middle", "lifts", "support", "lone"), strict=True):
+        axes[0].text(x, -1.75, role, fontsize="small", rotation=90, ha="center", va="top")
     axes[0].text(0, 1.6, "ten points\neach pull up", fontsize="small", ha="center", color=BLUE)
     axes[0].text(0.5, 1.5, "one\npoint", fontsize="small", ha="right", color=ORANGE)
     axes[0].set_ylabel("output $f(x)$")

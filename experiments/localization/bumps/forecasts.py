@@ -155,3 +155,23 @@ def width_rows(runs: xr.Dataset, frequencies: Sequence[float]) -> list[list[str]
         words = [f"{each[cell]:.2f}" for each in found[:3]] + [f"{each[cell]:.1f}" for each in found[3:]]
         rows.append([f"{cell[1]:g}", *words, f"{gained[cell]:.1f}"])
     return rows
+
+
+def tail_rows(objective: xr.Dataset, tails: xr.Dataset, others: xr.Dataset, gain: float = 0.5) -> list[list[str]]:
+    """By how much the slow response has lighter tails (excess kurtosis), through a narrow and a wide field; learned."""
+    narrow, rows = contest.FAMILY[BUMP], []
+    for name, pair in (
+        ("original, both light", "light/light"),
+        ("both Gaussian", "Gaussian/Gaussian"),
+        ("slow Gaussian, fast heavy", "Gaussian/heavy"),
+        ("slow Gaussian, fast light", "Gaussian/light"),
+        ("elliptical, the fast with heavy tails", "Gaussian/radial"),
+        ("linear, random signs", "signs/signs"),
+        ("slow Gaussian, fast linear of rare shocks", "Gaussian/sparse"),
+    ):
+        slow, fast = (objective.kurtosis.sel({"pair": pair, "gain": gain, "class": one}).mean("seed") for one in (1, 0))
+        lighter = [float((fast - slow).sel(filter=field)) for field in (narrow, "constant")]
+        runs = tails if pair in tails.pair else others
+        learned = intervals(runs.ipr.sel(sign=-1, pair=[pair], gain=[gain]))[pair, gain]
+        rows.append([name, *(f"{value:+.1f}" for value in lighter), f"{learned:.2f}", side(learned)])
+    return rows

@@ -1,5 +1,7 @@
 """The flow of the summed hinge with a fixed kernel, solved corner by corner, and the place that is fitted last."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -185,13 +187,19 @@ def test_the_push_of_the_others_grows_with_the_arm_and_the_hold_of_the_lone_poin
 
 def test_what_is_carried_along_costs_more_than_is_learned_only_with_a_lone_point():
     one, two = (poor_cluster.budget(poor_cluster.six(points)) for points in (1, 2))
-    for parts in (one, two):
-        assert parts["mean"] == pytest.approx(sum(parts.values()) - parts["mean"])
+    for parts, points in ((one, 1), (two, 2)):
+        assert parts["mean"] == pytest.approx(sum(parts[name] for name in ("lifted", "between", "last", "supports")))
         assert parts["lifted"] < 0 < min(parts["between"], parts["last"], parts["supports"])
+        places = poor_cluster.six(points)
+        path = places.solve()
+        speed = poor_cluster.standing(places, path, poor_cluster.longest(path)).speed
+        assert parts["push"] + parts["hold"] == pytest.approx(speed)
     assert two["mean"] < 0 < one["mean"] and two["last"] < one["last"]
 
 
-def test_the_exact_path_climbs_only_where_enough_points_lift_the_middle():
-    assert lever.exact_climb(8, 1) == lever.exact_climb(8, 2) == 0
-    assert lever.exact_climb(10, 1) > bumps.RISE > lever.exact_climb(10, 2)
-    assert lever.exact_climb(12, 2) > lever.exact_climb(14, 2) > bumps.RISE
+def test_the_exact_path_climbs_less_the_longer_the_arm_and_only_where_enough_points_lift():
+    by_place = [lever.exact_climb(poor_cluster.six(at=at)) for at in lever.AT]
+    assert by_place == sorted(by_place, reverse=True)
+    climbs = {key: lever.exact_climb(lever.exact_lifted(*key)) for key in itertools.product((8, 10, 12, 14), (1, 2))}
+    assert climbs[8, 1] == climbs[8, 2] == 0 and climbs[10, 1] > bumps.RISE > climbs[10, 2]
+    assert climbs[12, 2] > climbs[14, 2] > bumps.RISE
