@@ -61,7 +61,7 @@ def surgeries(every: xr.Dataset, spectra: xr.Dataset) -> Figure:
     figure, axes = plt.subplots(1, 4, figsize=(7.4, 2.7), layout="constrained", width_ratios=[1, 1, 1, 1.35])
     for ax, (cut, title) in zip(axes, titles.items()):
         drawing.spectrum(ax, spectra.eigenvalues.sel(rate=1.0, seed=0, cut=cut).values, log=True)
-        ax.set(title=title, xlim=(1, 6), ylim=(8e-3, 30), ylabel="density" if ax is axes[0] else "")
+        ax.set(title=title, xlim=(2, 6), ylim=(8e-3, 2), ylabel="density" if ax is axes[0] else "")
         ax.set_xlabel(r"$\log_{10}$ eigenvalue", fontsize="small")
         ax.title.set_fontsize("medium")
     names = list(titles)

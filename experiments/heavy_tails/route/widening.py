@@ -235,7 +235,7 @@ RECORDS: dict[str, Recipe] = {
     ),
     "cut_first": Recipe(
         cut_out,
-        {"rate": [1.0, 0.2], "cut": ["update", "gradient"], "seed": TEN_DRAWS},
+        {"rate": [1.0], "cut": ["update", "gradient"], "seed": TEN_DRAWS},
         {"first_only": True},
         "The same with the leading pair of the first step cut out",
     ),
@@ -258,13 +258,13 @@ RECORDS: dict[str, Recipe] = {
     ),
     "causes_adam_small": Recipe(
         causes,
-        {"power": [1.0, 0.0], "seed": TEN_DRAWS},
+        {"power": [1.0, 0.0], "seed": FIVE},
         {"rule": "Adam code", "rate": 0.2},
         "The same for Adam at 0.2",
     ),
     "causes_gd": Recipe(
         causes,
-        {"rate": [3000.0, 6000.0], "power": [1.0, 0.0], "seed": FIVE},
+        {"rate": [3000.0, 6000.0], "power": [1.0, 0.0], "seed": THREE},
         {"rule": "GD code"},
         "The same for GD",
     ),
@@ -274,12 +274,6 @@ RECORDS: dict[str, Recipe] = {
         {"rule": "Adam code", "rate": 1.0},
         "Ten steps of Adam at 1 with the data's covariance taken out of every gradient",
     ),
-    "whitened_adam_small": Recipe(
-        whitened,
-        {"weights": ["residuals"], "seed": TEN_DRAWS},
-        {"rule": "Adam code", "rate": 0.2},
-        "The same for Adam at 0.2",
-    ),
     "labels_near": Recipe(
         labelled,
         {"rate": [1500.0, 1750.0], "labels": ["true", "permuted"], "seed": FIVE},
@@ -288,7 +282,7 @@ RECORDS: dict[str, Recipe] = {
     ),
     "labels_near_8000": Recipe(
         labelled,
-        {"rate": [2000.0, 2300.0, 2700.0], "labels": ["true", "permuted"], "seed": THREE},
+        {"rate": [2000.0, 2700.0], "labels": ["true", "permuted"], "seed": THREE},
         {"rule": "GD code", "threshold": True, "n": 8000},
         "The same with 8000 points",
     ),
