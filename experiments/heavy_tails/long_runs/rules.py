@@ -234,9 +234,11 @@ def ht_50(runs, *, widened, distance, exponent):
         strayed[f"{rate:g}"] = {name: float(away[name].max()) for name in limits}
     ended = [begins[rate][-1:] == late[-1:] for rate in short]
     agreed = True if all(ended) else None if any(ended) else False
+    one_draw = by_rate[short[0]].sizes["seed"] == 1
+    begun = claims.all_of(all(one < SPIKE for one in raised.values()), agreed)
     return Found(
         {
-            "a": claims.all_of(all(one < SPIKE for one in raised.values()), agreed),
+            "a": "partly" if begun and one_draw else begun,
             "b": all(away[name] <= limit for away in strayed.values() for name, limit in limits.items()),
         },
         {
