@@ -1,4 +1,4 @@
-"""The listed layers of deep networks beside matrices that keep their column variances, or their row variances, alone."""
+"""Listed layers of deep networks beside matrices that keep their column variances, or their row variances, alone."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Rules on ten steps and on what the exponents measure (Kothapalli et al. 2024, Sections 1, 3.2, 5, Appendices G, H).
 
-A *wide bulk* is what the criteria of :mod:`experiments.heavy_tails.shapes` measure.  A *tail* is a matter of the top per
-cents without a spike: it is heavier than exponential if their mean excess rises (:func:`tops.rise` above 1).  The
+A *wide bulk* is what the criteria of :mod:`experiments.heavy_tails.shapes` measure.  A *tail* is a matter of the top
+per cents without a spike: it is heavier than exponential if their mean excess rises (:func:`tops.rise` above 1).  The
 *stretch* of a spectrum, :func:`estimators.stretch`, is a ratio of quantiles and no tail.
 """
 

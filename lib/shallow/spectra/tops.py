@@ -1,8 +1,8 @@
 r"""The top per cents of a spectrum: does it thin out faster or slower than an exponential law?
 
-The *mean excess* above a cut u is $e(u) = E[x - u \mid x > u]$.  It does not depend on u for an exponential law, rises
-with u for a heavier tail ($x$ over the exponent less two for a power law), and falls where a law has an end.  Its *rise*
-from one cut to a higher one does not depend on place or scale, nor on anything below the lower cut.
+The *mean excess* above a cut u is $e(u) = E[x - u \mid x > u]$.  It does not depend on u for an exponential law,
+rises with u for a heavier tail (in proportion to u for a power law), and falls where a law has an end.  Its *rise* from
+one cut to a higher one does not depend on place or scale, nor on anything below the lower cut.
 Source: the mean residual life plot, for example Embrechts, Kluppelberg and Mikosch, "Modelling Extremal Events" (1997).
 """
 

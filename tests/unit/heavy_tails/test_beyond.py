@@ -21,12 +21,12 @@ NOISE = estimators.noise_spectrum(stats.stream("planted beyond"), 1500, 1000)
 def network(heavy, loss=1.0):
     """VGG11 on two data sets; heavy: layers with a power law after the steps."""
     rng = stats.stream("planted network", *heavy)
-    values = np.broadcast_to(np.sqrt(NOISE[::5]), (2, 2, 2, 9, 2, 200)).copy()
+    values = np.broadcast_to(np.sqrt(NOISE[::2]), (2, 2, 2, 9, 2, 500)).copy()
     for layer in heavy:
-        values[:, :, :, layer - 1, 1] = np.sqrt(np.sort(rng.pareto(0.3, (2, 2, 2, 200)) + 1)[..., ::-1])
+        values[:, :, :, layer - 1, 1] = np.sqrt(np.sort(rng.pareto(0.7, (2, 2, 2, 500)) + 1)[..., ::-1])
     course = 2.5 * np.stack([np.ones((2, 2)), loss + 0.004 * rng.standard_normal((2, 2))], axis=-1)
-    places = {"data": ["cifar10", "mnist"], "k": slice(200), "step": [0, 10]}
-    of_layers = {"singular_values": values, "kernel": [250, 200, 1]}
+    places = {"data": ["cifar10", "mnist"], "k": slice(500), "step": [0, 10]}
+    of_layers = {"singular_values": values, "kernel": [750, 500, 1]}
     return planted(f"{ROOM}deep_vgg11", places, **of_layers, null_hill=3.0, loss=course, accuracy=0.1)
 
 

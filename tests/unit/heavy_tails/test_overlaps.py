@@ -5,8 +5,7 @@ import pytest
 import xarray as xr
 from planted.records import by, planted, scatter, verdicts
 
-from experiments.heavy_tails.overlaps import scatters
-from experiments.heavy_tails.overlaps import rules
+from experiments.heavy_tails.overlaps import rules, scatters
 
 ROOM, K = "heavy_tails/overlaps/", 1000
 
