@@ -10,11 +10,12 @@ from shallow.spectra import tails, tops
 from shallow.stats import stream
 
 
-def mean_excess(ax: Axes, samples: list[np.ndarray], label: str, **look) -> None:
-    """Mean over samples of the mean excess above the cut with a share above it, over that at 20 %."""
-    shares = np.geomspace(0.02, 0.4, 25)
+def mean_excess(ax: Axes, samples: list[np.ndarray], label: str | None, **look) -> None:
+    """Mean over samples of the excess above the cut over that at 20 %, by the share above it (3 values or more)."""
+    least = 3 / min(map(len, samples))
+    shares = np.geomspace(max(0.02, least), 0.4, 25)
     curves = np.array([tops.mean_excess(values, shares) / tops.mean_excess(values, [0.2]) for values in samples])
-    ax.plot(shares, curves.mean(axis=0), label=label, **look)
+    ax.plot(shares, curves.mean(axis=0), label=label, **{"ls": "-"} | look)
     ax.set(xscale="log", yscale="log", xlabel="share above the cut", ylabel="mean excess, relative")
     ax.set_xticks([0.02, 0.05, 0.1, 0.2, 0.4], ["2 %", "5 %", "10 %", "20 %", "40 %"])
     ax.set_yticks([0.25, 0.5, 1, 2, 4], ["1/4", "1/2", "1", "2", "4"])
@@ -37,7 +38,7 @@ def top_exponents(ax: Axes, samples: list[np.ndarray], label: str | None, **look
         path = tails.hill_path(values)
         share = path.sizes / len(values)
         kept = (path.sizes >= 3) & (share >= 0.02) & (share <= 0.4)
-        ax.plot(share[kept], path.alpha[kept], lw=0.8, label=None if k else label, **look)
+        ax.plot(share[kept], path.alpha[kept], label=None if k else label, **{"ls": "-", "lw": 0.8} | look)
     ax.set(xscale="log", xlabel="share above the cut", ylabel="exponent", ylim=(1.2, 6))
     ax.set_xticks([0.02, 0.05, 0.1, 0.2, 0.4], ["2 %", "5 %", "10 %", "20 %", "40 %"])
     ax.minorticks_off()

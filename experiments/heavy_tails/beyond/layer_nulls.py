@@ -42,9 +42,7 @@ def permuted_layers(
         for i, one in enumerate(of_kinds(W, stream("permuted layer", network, data, seed, layer))):
             values = esd.eigenvalues(one)
             found[i, j, : len(values)] = values
-    return xr.Dataset(
-        {"eigenvalues": (("kind", "layer", "k"), found)}, {"kind": list(KINDS), "layer": list(layers)}
-    )
+    return xr.Dataset({"eigenvalues": (("kind", "layer", "k"), found)}, {"kind": list(KINDS), "layer": list(layers)})
 
 
 def of_kinds(W: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:

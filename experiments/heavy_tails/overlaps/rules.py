@@ -229,9 +229,7 @@ def ht_51(gd, adam, text, *, random, outlier):
     )
 
 
-@decides(
-    runs=GD_2000, course="heavy_tails/overlaps/gd_2000_course", text="heavy_tails/overlaps/overlaps_gd_2000_text"
-)
+@decides(runs=GD_2000, course="heavy_tails/overlaps/gd_2000_course", text="heavy_tails/overlaps/overlaps_gd_2000_text")
 def ht_53(runs, course, text, *, half, factor):
     """Figure 21: ten steps of GD at 2000, losses and overlaps."""
     path = course.test.sel(features="code").mean("seed")
