@@ -241,8 +241,8 @@ def output(ax: Axes, run: xr.Dataset, epoch: int) -> Line2D:
 
 
 def first_preset() -> Figure:
-    """The first preset's run as a figure, for readers without scripts: the network at the end, and both losses."""
-    *_, chosen = laboratory.PRESETS[0]
+    """The opening run as a figure, for readers without scripts: the network at the end, and both losses."""
+    chosen = next(preset[-1] for preset in laboratory.PRESETS if preset[0] == laboratory.OPENING)
     sample, run = laboratory.train(chosen)
     figure, (network, curves) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     figures.clusters(network, 3)

@@ -26,6 +26,8 @@ def settings(counts: tuple[int, ...], **changes: Any) -> Settings:
 
 
 POOR, EQUAL = (10, 10, 10, 10, 9, 1), (9, 9, 8, 8, 8, 8)
+#: The preset with whose run the page opens: the small steps of the story.
+OPENING = "small_step"
 #: key, the button's label, what to guess, what was found, settings.
 PRESETS: list[tuple[str, str, str, str, Settings]] = [
     (
@@ -102,5 +104,6 @@ def recorded() -> list[dict]:
         drawn = {name: values.round(4).tolist() for name, values in arrays.items()}
         values = {name: curve.tolist() for name, curve in losses(chosen, run).items()}
         book = {"values": values, "arrays": drawn, "checksum": checksum(run)}
-        presets.append({"key": key, "label": label, "ask": ask, "note": note, "settings": chosen, "run": book})
+        said = {"key": key, "label": label, "ask": ask, "note": note, "opens": key == OPENING}
+        presets.append(said | {"settings": chosen, "run": book})
     return presets

@@ -44,7 +44,8 @@ def test_run_pause_record_back_and_new_start(page, write):
 
 def test_a_point_can_be_drawn_elsewhere(page, write, presets):
     page.goto(write())
-    lone = presets[0]["run"]["arrays"]["x"][-1]
+    opening = next(preset for preset in presets if preset["opens"])
+    lone = opening["run"]["arrays"]["x"][-1]
     over = page.locator(".lab-plot .u-over").first
     box = over.bounding_box()
     left = box["x"] + (lone + 0.5) * box["width"]
@@ -59,7 +60,7 @@ def test_a_point_can_be_drawn_elsewhere(page, write, presets):
     page.mouse.up()
     page.wait_for_function('document.querySelector(".lab-counter").textContent !== "epoch 0 of 20,000"')
     assert "moved=49%3A-0.300" in page.url
-    moved = presets[0]["settings"] | {"moved": "49:-0.300"}
+    moved = opening["settings"] | {"moved": "49:-0.300"}
     said = to_the_end(page)
     train, test = (values[-1] for values in laboratory.losses(moved, laboratory.train(moved)[1]).values())
     assert f"training loss {train:.2f}, test loss {test:.2f}" in said
@@ -89,7 +90,7 @@ def test_what_cannot_be_run_is_refused(page, write):
     page.goto(write() + "#lab=cyclic_labels&c1=0&c2=0&c3=0&c4=0&c5=0&c6=0&step=17&seed=-1&width=x")
     expect(page.locator(".lab-status")).to_have_text("Give at least one cluster a point.")
     expect(page.locator(".lab-run")).to_be_disabled()
-    assert page.get_by_label("learning rate", exact=True).input_value() == "0.001"
+    assert page.get_by_label("learning rate", exact=True).input_value() == "0.0001"
     page.get_by_label("seed").fill("words")
     page.keyboard.press("Tab")
     expect(page.get_by_label("seed")).to_have_attribute("aria-invalid", "true")
