@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from experiments.heavy_tails import drawing, teacher_student
 from experiments.heavy_tails.drawing import ADAM, GD
 from experiments.heavy_tails.first_update import bulk
-from experiments.heavy_tails.route import rules
+from experiments.heavy_tails.route import rules, widening
 from shallow import stats
 from shallow.spectra import esd
 from shallow.spectra.profiles import ProfileLaw
@@ -79,17 +79,34 @@ def surgeries(every: xr.Dataset, spectra: xr.Dataset) -> Figure:
     return figure
 
 
-def parts(shares: dict[str, dict[str, stats.Interval]]) -> Figure:
-    """Fall of the exponent below noise of several runs, whole, without the data's part, and in the null."""
-    figure, ax = plt.subplots(figsize=(6.6, 2.9), layout="constrained")
-    looks = {"whole": ADAM, "white inputs": GREEN, "null": GREY, "null, white inputs": "0.75"}
-    width = 0.2
-    for k, (part, colour) in enumerate(looks.items()):
-        found = [of[part] for of in shares.values()]
-        middle = np.array([one.estimate for one in found])
-        ends = np.array([[one.estimate - one.low, one.high - one.estimate] for one in found]).T
-        ax.bar(np.arange(len(found)) + (k - 1.5) * width, middle, width, yerr=ends, color=colour, label=part, capsize=2)
-    ax.set_xticks(range(len(shares)), list(shares))
-    ax.set(ylabel="exponent of noise minus that of the bulk")
-    ax.legend(fontsize="small")
+def causes(by_run: dict[str, xr.Dataset], whitened: xr.Dataset) -> Figure:
+    """Exponents of Adam at 1 with the data's covariance taken out, beside their nulls; parts of the fall of runs."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3), layout="constrained", width_ratios=[1.25, 1])
+    taken = {"nothing": by_run["Adam 1"].sel(power=1.0), "wrong residuals": "permuted residuals"}
+    taken |= {"equal points": "equal", "own residuals": "residuals"}
+    for place, one in enumerate(taken.values()):
+        hill = (whitened.sel(weights=one) if isinstance(one, str) else one).hill_excl
+        for shift, form, marker, colour in ((-0.1, "whole", "o", ADAM), (0.1, "permuted", "s", GREY)):
+            label = {"whole": "as it is", "permuted": "null"}[form] if not place else None
+            where = np.full(hill.sizes["seed"], place + shift)
+            left.plot(where, hill.sel(form=form), marker, color=colour, ms=3.5, label=label)
+    left.axhline(rules.NOISE, color="0.4", ls="--", lw=0.8)
+    left.set_xticks(range(4), [name.replace(" ", "\n") for name in taken], fontsize="small")
+    left.set(ylabel="exponent", title="Adam 1, covariance taken out", xlim=(-0.5, 3.5))
+    left.legend(fontsize="small", loc="center left", bbox_to_anchor=(0, 0.42))
+    base = np.zeros(len(by_run))
+    for part, colour in (("columns", GREY), ("inputs", GREEN), ("rest", "0.8")):
+        height = [
+            widening.shares(record, rules.NOISE)[part].estimate
+            * float(widening.falls(record, rules.NOISE)["whole"].mean())
+            for record in by_run.values()
+        ]
+        name = {"columns": "columns", "inputs": "inputs, points equal", "rest": "rest"}[part]
+        right.bar(np.arange(len(by_run)), height, 0.6, base, color=colour, label=name)
+        base += height
+    right.set_xticks(range(len(by_run)), [name.replace(" ", "\n") for name in by_run], fontsize="small")
+    right.set(ylabel="fall of the exponent", title="parts, plain runs")
+    right.legend(fontsize="x-small")
+    for ax in (left, right):
+        ax.title.set_fontsize("medium")
     return figure
