@@ -246,20 +246,8 @@ RECORDS: dict[str, Recipe] = {
         agreement=Agreement(elsewhere=0.1),
         steady={"rate": [0.1]},
     ),
-    "onset_factor": _until(
-        [1.0, 0.2],
-        TO_200,
-        "Steps to the tail with the first spike changed by hand",
-        spike_factor=[1.0, 0.0, 0.5, 2.0, 4.0],
-    ),
     "onset_rates": _until(
         BETWEEN, CHECKS, "Steps to the tail at thirteen learning rates above that of the first spike"
-    ),
-    "onset_factor_between": _until(
-        [0.3, 0.5],
-        TO_200,
-        "Steps to the tail with the first spike changed by hand, two more rates",
-        spike_factor=[0.0, 0.5, 1.0, 2.0, 4.0],
     ),
     "without_spike": Recipe(
         with_spike,
