@@ -19,7 +19,7 @@ NETWORKS = {
 GAP = 0.6  # between the places of the two optimisers
 
 
-def by_rate(axes: tuple[Axes, Axes], record: xr.Dataset, *, top: float = 10.5) -> None:
+def by_rate(axes: tuple[Axes, Axes], record: xr.Dataset, *, top: float = 12.0) -> None:
     """Test loss against the untrained network of the draw, in per cent, by rate; a panel for each kind of features.
 
     Means with 95 % intervals over draws; every network has its own ridge constant.  The axis ends at `top`.
@@ -51,7 +51,7 @@ def by_rate(axes: tuple[Axes, Axes], record: xr.Dataset, *, top: float = 10.5) -
         every = [
             (start[name] + width[name] * j, run) for name, runs in optimisers.items() for j, run in enumerate(runs)
         ]
-        ax.set_xticks([place for place, _ in every], [f"{gains.rate_of(run):g}" for _, run in every], fontsize="small")
+        ax.set_xticks([place for place, _ in every], [f"{gains.rate_of(run):g}" for _, run in every], fontsize="x-small")
         for name, runs in optimisers.items():
             ax.annotate(
                 name,
