@@ -15,7 +15,8 @@ from experiments.simplicity_bias.extremal import (
 from experiments.simplicity_bias.limits import anatomy, driven, interpolation, restart
 from experiments.simplicity_bias.phases import cells as phases
 from experiments.simplicity_bias.theorem_2 import cells as assumption
-from experiments.simplicity_bias.transition import adam_and_gelu, figures_1_and_3
+from experiments.simplicity_bias.theorem_2 import sample_size
+from experiments.simplicity_bias.transition import adam_and_gelu, batch_noise, figures_1_and_3
 from experiments.simplicity_bias.transition import cells as transition
 from experiments.simplicity_bias.two_units import gathering, margins
 
@@ -37,8 +38,10 @@ MODULES = (
     gathering,
     margins,
     assumption,
+    sample_size,
     half_samples,
     phases,
     two_fits,
     adam_and_gelu,
+    batch_noise,
 )

@@ -8,6 +8,7 @@ authors'.  Every one of them is a parameter.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from functools import partial
 
 import numpy as np
@@ -260,11 +261,38 @@ def _decay(start: TwoLayer, sample, target, steps: int, rate: float, options: di
 # interpolate, and n_half, where it has come half of the way to least squares (Section 5, Appendix A.3; levels ours).
 
 
-def crossing(n: np.ndarray, excess: np.ndarray) -> float:
+@dataclass(frozen=True)
+class Bounds:
+    """A positive number that is known (`low` and `high` are equal), or only bounded; a text says which of the two."""
+
+    low: float
+    high: float
+
+    def __format__(self, spec: str) -> str:
+        low, high = (format(value, spec or ".1f") for value in (self.low, self.high))
+        if np.isinf(self.high):
+            return f"at least {low}"
+        return low if self.low == self.high else f"{low} to {high}" if self.low else f"at most {high}"
+
+    def __str__(self) -> str:
+        return format(self, "")
+
+    def over(self, other: Bounds) -> Bounds:
+        """The quotient of two."""
+        with np.errstate(divide="ignore"):
+            return Bounds(float(np.divide(self.low, other.high)), float(np.divide(self.high, other.low)))
+
+    def factor(self) -> Bounds:
+        """The change that a quotient stands for, in either direction: at least 1."""
+        lowest = max(self.low, 1 / self.high, 1.0)
+        return Bounds(lowest, max(self.high, 1 / self.low if self.low else np.inf, lowest))
+
+
+def crossing(n: np.ndarray, excess: np.ndarray) -> Bounds:
     r"""The n at which a quantity known at ascending sample sizes first becomes positive.
 
     Between the last n with a value of at most 0 and the first with a positive one, n is interpolated linearly in
-    $\log n$.  NaN if no value is positive, and the first n if that one already is.
+    $\log n$.  If the first value is positive already, it lies in [0, first n]; if none is, in [last n, infinity].
     """
     checks.array(("sizes",), n=n, excess=excess)
     checks.positive(n=n)
@@ -272,32 +300,41 @@ def crossing(n: np.ndarray, excess: np.ndarray) -> float:
     if (np.diff(n) <= 0).any():
         raise ValueError(f"n must be ascending, got {n}")
     if not (excess > 0).any():
-        return float("nan")
+        return Bounds(float(n[-1]), np.inf)
     i = int(np.argmax(excess > 0))
     if i == 0:
-        return float(n[0])
+        return Bounds(0.0, float(n[0]))
     share = -excess[i - 1] / (excess[i] - excess[i - 1])
-    return float(np.exp((1 - share) * np.log(n[i - 1]) + share * np.log(n[i])))
+    place = float(np.exp((1 - share) * np.log(n[i - 1]) + share * np.log(n[i])))
+    return Bounds(place, place)
 
 
 def thresholds(final: xr.Dataset, noise: float = teachers.NOISE) -> xr.Dataset:
     r"""`interpolation` ($n_{int}$, train > noise / 10) and `half` ($n_{half}$, train > OLS train / 2) by replicate.
 
+    Each with a dimension `bound`, "low" and "high", as a :class:`Bounds` have.
+
     Args:
         final: variables train and ols with a dimension n, and others (seed, teacher, ...), at one step.
     """
     levels = {"interpolation": xr.full_like(final.ols, noise / 10), "half": final.ols / 2}
-    return xr.Dataset(
-        {
-            name: xr.apply_ufunc(
-                lambda values: crossing(final.n.values, values),
-                final.train - level,
-                input_core_dims=[["n"]],
-                vectorize=True,
-            )
-            for name, level in levels.items()
-        }
-    )
+    found = {
+        name: xr.apply_ufunc(
+            lambda values: np.array(astuple(crossing(final.n.values, values))),
+            final.train - level,
+            input_core_dims=[["n"]],
+            output_core_dims=[["bound"]],
+            vectorize=True,
+        )
+        for name, level in levels.items()
+    }
+    return xr.Dataset(found).assign_coords(bound=["low", "high"])
+
+
+def known(found: xr.DataArray) -> xr.DataArray:
+    """Thresholds that the sizes that were run determine, NaN for those of which they only give a bound."""
+    low, high = (found.sel(bound=name, drop=True) for name in ("low", "high"))
+    return low.where(low == high)
 
 
 #: Sample sizes of Figure 1 (the document's are lost), and the narrow network's further ones.

@@ -7,13 +7,15 @@ interval of their logarithm over the draws.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import xarray as xr
 from scipy import stats as scipy_stats
 
 from experiments.simplicity_bias.transition import cells as transition
+from experiments.simplicity_bias.transition import noise
+from experiments.simplicity_bias.transition.cells import Bounds
 from shallow import stats
 from shallow.book import claims
 from shallow.book.claims import Found, decides
@@ -110,13 +112,13 @@ def falls(ratio: xr.DataArray) -> np.ndarray:
     return np.maximum(-np.diff(ratio.transpose("n", "seed").values, axis=0), 0).max(0)
 
 
-def features(final: xr.Dataset, *, noise: bool = False) -> dict[str, Interval | float]:
+def features(final: xr.Dataset, *, over_noise: bool = False) -> dict[str, Interval | float]:
     """Train and test loss with few points and with many, over those of least squares or (if asked) the noise."""
-    test = (final.excess + NOISE) / (NOISE if noise else final.ols_excess + NOISE)
-    train, average = (final.train / NOISE, geometric) if noise else (final.train / final.ols, mean)
+    test = (final.excess + NOISE) / (NOISE if over_noise else final.ols_excess + NOISE)
+    train, average = (final.train / NOISE, geometric) if over_noise else (final.train / final.ols, mean)
     few = final.train.isel(n=0) / NOISE
     return {
-        "train at few": geometric(few),
+        "train at few at least": float(few.min()),
         "train at few at most": float(few.max()),
         "test at few": geometric(test.isel(n=0)),
         "train at many": average(train.isel(n=-1)),
@@ -130,11 +132,14 @@ def shape(
 ) -> dict[str, bool | None]:
     """Whether runs have the three :func:`features` of Figure 1; None is undecided.
 
-    a: at the smallest n they interpolate, and the test loss is clearly worse; b: at the largest n the training loss is
-    at least, and the test loss at most what it should be; c: in between the relative training loss never falls by more.
+    a: at the smallest n every draw interpolates (not: none does), and the test loss is clearly worse; b: at the largest
+    n the training loss is at least, and the test loss at most what it should be; c: in between the relative training
+    loss never falls by more.
     """
+    every, some = (found[f"train at few at {end}"] <= interpolates for end in ("most", "least"))
+    interpolate = True if every else None if some else False
     return {
-        "a": claims.all_of(claims.below(found["train at few"], interpolates), found["test at few"].exceeds(worse)),
+        "a": claims.all_of(interpolate, found["test at few"].exceeds(worse)),
         "b": claims.all_of(found["train at many"].exceeds(least), claims.below(found["test at many"], most)),
         "c": claims.below(found["fall"], fall),
     }
@@ -211,9 +216,14 @@ def sb_28(narrow, wide, solved, *, least, most, flat, steep):
 # The threshold and the dimension.
 
 
+def interpolation_ends(final: xr.Dataset) -> np.ndarray:
+    """The n_int of every draw, NaN where the sizes that were run only bound it; then no interval decides anything."""
+    return transition.known(transition.thresholds(final).interpolation).values
+
+
 def exponent(high: xr.Dataset, low: xr.Dataset, kind: str, dims: tuple[int, int]) -> Interval:
     """The exponent p of threshold ~ d^p from the second dimension to the first, by Welch's interval over the draws."""
-    ratio = quotient(*(transition.thresholds(one)[kind].values for one in (high, low)))
+    ratio = quotient(*(transition.known(transition.thresholds(one)[kind]).values for one in (high, low)))
     with np.errstate(divide="ignore"):
         parts = np.log([ratio.estimate, ratio.low, ratio.high]) / np.log(dims[0] / dims[1])
     return Interval(*map(float, parts))
@@ -233,7 +243,7 @@ def sb_36(narrow, ten, three, *, cubic, far):
         {what: judge(power) for what, power in found.items()},
         found
         | {f"{what}, from 3 to 5": exponent(*before, kind, (5, 3)) for what, kind in KINDS.items()}
-        | {f"ends, d = {d}": geometric(transition.thresholds(run).interpolation).estimate for d, run in runs.items()},
+        | {f"ends, d = {d}": geometric(interpolation_ends(run)).estimate for d, run in runs.items()},
     )
 
 
@@ -241,7 +251,7 @@ def sb_36(narrow, ten, three, *, cubic, far):
 def sb_37(narrow, ten, three, *, least, growth):
     """Section 5: the threshold lies at n much larger than d, the more so the larger d."""
     runs = {3: end(three, constant=True)} | dimensions(narrow, ten)
-    known = {d: transition.thresholds(run).interpolation.values / d for d, run in runs.items()}
+    known = {d: interpolation_ends(run) / d for d, run in runs.items()}
     ratios = {d: geometric(values) for d, values in known.items()}
     rising = [quotient(known[b], known[a]).exceeds(growth) for a, b in ((3, 5), (5, 10))]
     holds = claims.all_of(*(ratio.exceeds(least) for ratio in ratios.values()), *rising)
@@ -254,19 +264,21 @@ def sb_37(narrow, ten, three, *, least, growth):
 # Settings, steps and convergence.
 
 
-def read(final: xr.Dataset) -> np.ndarray:
-    """n_int, n_half, and train over OLS at 1000, 2000 and 5000 points, of one draw (n,)."""
+Reading = tuple[tuple[Bounds, Bounds], list[float]]
+
+
+def read(final: xr.Dataset) -> Reading:
+    """n_int and n_half, known or bounded, and train over OLS at 1000, 2000 and 5000 points, of one draw (n,)."""
     found, ratio = transition.thresholds(final), final.train / final.ols
-    return np.array(
-        [float(found.interpolation), float(found.half), *(float(ratio.sel(n=n)) for n in (1000, 2000, 5000))]
-    )
+    both = tuple(Bounds(*map(float, found[kind].values)) for kind in ("interpolation", "half"))
+    return both, [float(ratio.sel(n=n)) for n in (1000, 2000, 5000)]
 
 
-def settings(narrow, scales, rates, batches, full_batch) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
-    """Both thresholds and train over OLS at 1000, 2000 and 5000 points, with one setting changed and not changed.
+def settings(narrow, scales, rates, batches, full_batch) -> dict[tuple[str, str], tuple[Reading, Reading]]:
+    """What :func:`read` finds with one setting changed and not changed; by what is changed and to what.
 
-    One draw, at a constant rate and before any decay; by what is changed and to what.  Runs of other rates and batches
-    are compared at the same flow time, 20,000.
+    One draw, at a constant rate and before any decay.  Runs of other rates and batches are compared at the same flow
+    time, 20,000.
     """
     one = narrow.sel(seed=0)
     grid = sorted(set.intersection(*(set(run.n.values.tolist()) for run in (scales, rates, batches, narrow))))
@@ -274,7 +286,7 @@ def settings(narrow, scales, rates, batches, full_batch) -> dict[tuple[str, str]
     default, same_time = (read(one.sel(step=step, n=grid)) for step in (2_000_000, 1_000_000))
     found = {("draw", f"seed {s}"): (read(narrow.sel(seed=s, step=2_000_000, n=grid)), default) for s in (1, 2)}
     for steps, name in ((500_000, "500,000"), (8_000_000, "8 million")):
-        found["steps", name] = read(one.sel(step=steps, n=every)), default
+        found["steps", name] = read(one.sel(step=steps, n=every)), read(one.sel(step=2_000_000, n=every))
     for scale in scales.scale.values:
         changed = scales.sel(seed=0, scale=scale, step=2_000_000, n=grid)
         found["initial deviation", f"{scale:.2g}"] = read(changed), default
@@ -287,10 +299,15 @@ def settings(narrow, scales, rates, batches, full_batch) -> dict[tuple[str, str]
     return found
 
 
-def factor(changed: np.ndarray, reference: np.ndarray) -> float:
-    """The larger of the changes of the two thresholds, at least 1; infinite if one lies beyond the sizes."""
-    ratios = [max(a / b, b / a) for a, b in zip(changed[:2], reference[:2], strict=True)]
-    return max(ratio if np.isfinite(ratio) else np.inf for ratio in ratios)
+def factor(changed: Reading, reference: Reading) -> Bounds:
+    """The larger of the changes of the two thresholds, at least 1; a bound where the sizes only bound one of them."""
+    return largest(a.over(b).factor() for a, b in zip(changed[0], reference[0], strict=True))
+
+
+def largest(factors: Iterable[Bounds]) -> Bounds:
+    """The largest of several numbers."""
+    factors = list(factors)
+    return Bounds(max(one.low for one in factors), max(one.high for one in factors))
 
 
 @decides(
@@ -299,13 +316,22 @@ def factor(changed: np.ndarray, reference: np.ndarray) -> float:
     rates="simplicity_bias/transition/rates",
     batches="simplicity_bias/transition/batches",
     full_batch="simplicity_bias/transition/full_batch",
+    noisy=noise.RECORDS,
 )
-def sb_40(narrow, scales, rates, batches, full_batch):
-    """Which of the settings that the document does not give does the transition depend on?"""
+def sb_40(narrow, scales, rates, batches, full_batch, noisy):
+    """Which of the settings that the document does not give does the transition depend on, and does noise move it?"""
     found = settings(narrow, scales, rates, batches, full_batch)
     groups = ("steps", "initial deviation", "rate", "batch", "draw")
+    every = noise.joined(noisy)
+    places = transition.thresholds(noise.ends(every))
+    told = {"noisy draws": every.sizes["seed"]}
+    for what, kind in KINDS.items():
+        told |= {f"{what}, {noise.name(every, i)}": one for i, one in noise.moved(places[kind]).items()}
+        told |= {f"{what}, power": noise.power(places[kind])}
+        told |= {f"{what}, equal noise": noise.apart(places[kind], same) for same in noise.equally_noisy(every)[:1]}
     return Found(
-        "answered", {one: max(factor(*pair) for (of, _), pair in found.items() if of == one) for one in groups}
+        "answered",
+        {one: largest(factor(*pair) for (of, _), pair in found.items() if of == one) for one in groups} | told,
     )
 
 
@@ -341,14 +367,15 @@ def sb_41(narrow, *, most, half):
 @decides(relu=FIGURE_3)
 def sb_45(relu, *, interpolates, worse, least, most, fall):
     """Figure 3: the picture of Figure 1 for teachers of five ReLU units; the draws are those of the teacher."""
-    found = features(figure_3(relu), noise=True)
+    found = features(figure_3(relu), over_noise=True)
     return Found(shape(found, interpolates, worse, least, most, fall), found)
 
 
 def both_close(final: xr.Dataset, level: float) -> np.ndarray:
     """The n from which training and test loss lie within a share of the noise, log-interpolated, of every draw."""
     off = np.maximum(np.abs(final.train - NOISE), np.abs(final.excess)).transpose("n", ...)
-    return np.array([transition.crossing(final.n.values, level * NOISE - one) for one in off.values.T])
+    found = [transition.crossing(final.n.values, level * NOISE - one) for one in off.values.T]
+    return np.array([one.low if one.low == one.high else np.nan for one in found])
 
 
 def shared(*runs: xr.Dataset) -> list[xr.Dataset]:
@@ -361,7 +388,7 @@ def shared(*runs: xr.Dataset) -> list[xr.Dataset]:
 def sb_46(narrow, relu, *, levels, same, later, no_later):
     """Section A.3: interpolation is lost at the same n, but both losses come close to the noise only much later."""
     both = shared(figure_3(relu), end(narrow))
-    ends = [transition.thresholds(run).interpolation.values for run in both]
+    ends = [interpolation_ends(run) for run in both]
     close = [[both_close(run, level) for run in both] for level in levels]
     ratios = [quotient(*pair) for pair in close]
     slower = [ratio.exceeds(later) for ratio in ratios]

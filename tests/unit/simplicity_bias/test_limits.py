@@ -50,11 +50,20 @@ def stopping(ratio):
     driven = by_n({1000: 0.2, 2000: 0.3})
     small = ratio * driven * JITTER
     stopped, decayed = small.expand_dims(step=[0]).to_dataset(name="excess"), small.to_dataset(name="decayed_excess")
-    few, many = driven.expand_dims(stage=[0]), driven.expand_dims(step=[0])
-    return decayed, few.to_dataset(name="excess"), many.to_dataset(name="solved_excess"), stopped, decayed
+    few, many = driven.expand_dims(stage=[0]), by_n({1000: 0.2, 2000: 0.3, 5000: 0.3}).expand_dims(step=[0])
+    wide = (ratio * many.sel(step=0, seed=[0])).expand_dims(step=[500_000, 1_000_000, 8_000_000]).copy()
+    wide[2] *= 4  # what more steps cost
+    few, many = few.to_dataset(name="excess"), many.to_dataset(name="solved_excess")
+    return decayed, few, many, stopped, decayed, wide.to_dataset(name="excess")
 
 
-test_stopping_against_interpolating = verdicts(limits.sb_01, stopping, rrr=[0.2], ppp=[0.7], ccc=[1.3], uuu=[0.5])
+test_stopping_against_interpolating = verdicts(limits.sb_01, stopping, rr=[0.2], pp=[0.7], cc=[1.3], uu=[0.5])
+
+
+def test_the_cost_of_interpolation_by_budget():
+    found = limits.sb_01(*stopping(0.1)).numbers
+    assert [found[f"cost by budget, n = 5000, {i}"] for i in (1, 2)] == pytest.approx([10, 2.5])
+    assert found["cost, n = 2000"] == pytest.approx(2.5)
 
 
 def over_widths(middle, last, off=0.0):
@@ -171,11 +180,18 @@ def taken_apart(undone, shrinks):
     losses = {"train": least - gaps, "excess": gaps * xr.where(gaps.setting == "(8)", wobble, 1 / wobble)}
     losses |= {"ols_train": least, "ols_excess": none, "halves_train": least, "outside": none}
     losses |= {"without": least - gaps + undone * gaps * moment, "without_random": least - gaps + 0.1 * gaps * moment}
+    losses |= {"unaligned": none + xr.DataArray([0.4, 0.02], moment.coords)}
     calmer = xr.Dataset({"train": 0.09 - by_n({2000: 1e-3}), "halves_train": 0.09})
     return xr.Dataset(losses).expand_dims(time=[632.0]), calmer.expand_dims(setting=["(8), full batch"], time=[632.0])
 
 
 test_the_gap_to_least_squares = verdicts(limits.sb_38, taken_apart, rr=[(0.95, 4)], pp=[(0.5, 1.5)], cc=[(0.1, 1)])
+
+
+def test_what_a_neuron_undoes():
+    found = limits.sb_38(*taken_apart(0.5, 1.5)).numbers
+    each = [found[f"per neuron, Figure 1, {moment}"].estimate for moment in ("aligned", "learnt")]
+    assert each == pytest.approx([1, 2])  # (0.5 - 0.1) over 0.4 of the neurons, a tenth of it over 0.02
 
 
 def restarts(left, late=0.0):

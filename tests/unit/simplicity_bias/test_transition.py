@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from planted.records import table, verdicts
 
-from experiments.simplicity_bias.transition import cells
+from experiments.simplicity_bias.transition import batch_noise, cells, noise
 from experiments.simplicity_bias.transition import rules as transition
 from shallow.data import teachers
 from shallow.data.teachers import NOISE
@@ -107,7 +107,8 @@ def placed(**places):
     return found.assign(ols=xr.full_like(found.train.isel({axis: 0}, drop=True), NOISE))
 
 
-def test_the_dependence_on_settings_is_answered():
+def of_settings(**places):
+    """The recorded runs of SB-40 at one constant rate, each with its thresholds in proportion to a place."""
     steps = placed(step={500_000: 2000, 1_000_000: 1000, 2_000_000: 1000, 8_000_000: 500})
     narrow = xr.concat([steps, placed(step=dict.fromkeys(steps.step.values, 1100)), steps], "seed", data_vars=["train"])
     narrow = narrow.assign_coords(seed=[0, 1, 2])
@@ -115,14 +116,63 @@ def test_the_dependence_on_settings_is_answered():
     scales = placed(scale={0.01: 3000}).expand_dims(seed=[0], step=[2_000_000])
     rates, batches = (one.expand_dims(at_time) for one in (placed(rate={0.05: 1000}), placed(batch={8: 1000})))
     full_batch = placed(which={0: 1200}).isel(which=0).expand_dims(at_time)
-    outcome = transition.sb_40(narrow, scales, rates, batches, full_batch)
+    return narrow, scales, rates, batches, full_batch
+
+
+def noisy(power, base=1e-4):
+    """Runs of other rates and batches whose thresholds lie at 200 (1 + noise / base)^power, three draws around them."""
+    n = np.unique(np.geomspace(40, 40_000, 90).round())
+
+    def runs(rates, batches):
+        rate, batch = np.array(rates)[:, None], np.array(batches)[None]
+        noise = np.where(batch >= batch_noise.FULL, 0, rate / batch)
+        place = 200 * (1 + noise / base) ** power
+        train = NOISE * (n / (n + 3 * place[..., None, None] * JITTER[:, None])) ** 2
+        axes = ("rate", "batch", "seed", "n")
+        found = xr.Dataset(
+            {"settled_train": (axes, train)}, {"rate": rates, "batch": batches, "n": n, "seed": range(3)}
+        )
+        return found.assign(ols=xr.full_like(found.settled_train, NOISE))
+
+    return runs([0.04, 0.01], [8, 32, 128]), runs([0.04], [batch_noise.FULL]), runs([0.0025], [8])
+
+
+def test_the_dependence_on_settings_is_answered():
+    outcome = transition.sb_40(*of_settings(), noisy(0.5))
     assert outcome.verdict == "answered"
     expected = {"steps": 2, "initial deviation": 3, "rate": 1, "batch": 1.2, "draw": 1.1}
-    assert outcome.numbers == pytest.approx(expected, rel=0.02)
+    assert {name: outcome.numbers[name].low for name in expected} == pytest.approx(expected, rel=0.02)
+    assert all(outcome.numbers[name].high == outcome.numbers[name].low for name in expected)
 
 
-def test_a_threshold_beyond_the_sizes_is_an_infinite_factor():
-    assert transition.factor(np.array([np.nan, 1.0]), np.ones(2)) == np.inf
+@pytest.mark.parametrize("power", [0.0, 0.5, -0.25])
+def test_the_noise_of_batches(power):
+    every = noise.joined(noisy(power))
+    place = cells.thresholds(noise.ends(every)).half
+    for i, ratio in noise.moved(place).items():
+        assert ratio.estimate == pytest.approx((1 + float(every.noise[i]) / 1e-4) ** power, rel=0.02)
+        assert ratio.exceeds(1) is (None if power == 0 else power > 0)
+    same = noise.equally_noisy(every)
+    assert sorted(map(len, same)) == [2, 3]
+    assert [noise.apart(place, one).estimate for one in same] == pytest.approx([1, 1], rel=0.02)
+    assert np.sign(round(noise.power(place).estimate, 3)) == np.sign(power)
+    assert noise.name(every, 0) == "rate 0.04, full batch"
+
+
+def test_a_threshold_that_is_only_bounded_decides_nothing():
+    every = noise.joined([run.sel(n=slice(400, None)) for run in noisy(0.5)])
+    place = cells.thresholds(noise.ends(every)).interpolation
+    assert noise.moved(place)[1].exceeds(1) is None and noise.power(place).exceeds(0) is None
+
+
+def test_a_factor_of_a_threshold_that_is_only_bounded_is_a_bound():
+    exactly = tuple(cells.Bounds(value, value) for value in (300.0, 900.0))
+    below, beyond = (cells.Bounds(0.0, 100.0), exactly[1]), (exactly[0], cells.Bounds(1800.0, np.inf))
+    assert str(transition.factor((exactly, []), (exactly, []))) == "1.0"
+    assert str(transition.factor((below, []), (exactly, []))) == "at least 3.0"
+    assert str(transition.factor((exactly, []), (beyond, []))) == "at least 2.0"
+    assert str(transition.factor((below, []), (below, []))) == "at least 1.0"
+    assert f"{cells.Bounds(0.0, 100.0):.0f}" == "at most 100" and str(cells.Bounds(1, 2)) == "1.0 to 2.0"
 
 
 def at_both_steps(*sizes_that_move, draws=slice(None)):
@@ -195,8 +245,10 @@ def test_divergence_names_the_step_and_the_initial_network_is_left_alone():
 
 def test_a_line_in_log_n_is_crossed_where_it_should_be():
     n = np.array([10, 30, 100, 1000])
-    assert [cells.crossing(n, np.log(n / place)) for place in (50, 200)] == pytest.approx([50, 200])
-    assert np.isnan(cells.crossing([1, 2], [-1, 0])) and cells.crossing([5, 6], [1, 2]) == 5
+    found = [cells.crossing(n, np.log(n / place)) for place in (50, 200)]
+    assert [one.low for one in found] == [one.high for one in found] == pytest.approx([50, 200])
+    assert cells.crossing([1, 2], [-1, 0]) == cells.Bounds(2, np.inf)
+    assert cells.crossing([5, 6], [1, 2]) == cells.Bounds(0, 5)
 
 
 def test_both_thresholds_of_every_seed():
@@ -204,5 +256,7 @@ def test_both_thresholds_of_every_seed():
     n, factor = np.array([50, 100, 200, 400, 800]), np.array([1.0, 2.0])
     train = 0.1 * factor[:, None] * np.log(n / 50) / np.log(16)
     found = cells.thresholds(table({"seed": [0, 1], "n": n}, train=train, ols=0.1), noise=0.1)
-    np.testing.assert_allclose(found.interpolation, 50 * 16 ** (0.1 / factor))
-    np.testing.assert_allclose(found.half, 50 * 16 ** (0.5 / factor))
+    np.testing.assert_allclose(cells.known(found.interpolation), 50 * 16 ** (0.1 / factor))
+    np.testing.assert_allclose(cells.known(found.half), 50 * 16 ** (0.5 / factor))
+    few = cells.thresholds(table({"seed": [0, 1], "n": n[1:]}, train=train[:, 1:], ols=0.1), noise=0.1)
+    assert np.isnan(cells.known(few.interpolation)).all() and np.isfinite(cells.known(few.half)).all()
