@@ -40,9 +40,9 @@ def numbers(seed: int, *, rule: str, rate: float, **setting) -> xr.Dataset:
 RECORDS: dict[str, Recipe] = {
     "ten_steps_8000_further": Recipe(
         numbers,
-        {"seed": [5, 6, 7], "rule": ["Adam code"], "rate": [100.0, 1000.0, 2000.0, 3000.0]},
+        {"seed": [5, 6, 7], "rule": ["Adam code"], "rate": [1.0, 100.0, 1000.0, 2000.0, 3000.0]},
         {"n": 8000},
-        "Figure 5: three further draws of Adam at the rates that no other record has, numbers without spectra",
-        steady={"rate": []},
+        "Figure 5: three further draws of Adam at the rates that no other record has, and at 1 to compare",
+        steady={"rate": [1.0]},
     ),
 }

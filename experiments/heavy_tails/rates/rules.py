@@ -64,7 +64,7 @@ def all_draws(of: str, *found: xr.Dataset) -> xr.DataArray:
 
 def many_draws(runs: xr.Dataset, further: xr.Dataset, *others: xr.Dataset) -> xr.Dataset:
     """Exponents, losses and alignment of Adam with 8000 points (seed, rate), of all draws."""
-    found = [sweep(runs), further_sweep(further), *map(sweep, others)]
+    found = [*map(sweep, (runs, *others)), further_sweep(further)]
     return xr.Dataset({of: all_draws(of, *found) for of in (*CURVES, "ks")})
 
 
@@ -303,7 +303,7 @@ def ht_25(runs, further, more, spikes, text, *, factor, lift, alike, unlike):
     """Figure 24: spectra of Adam at 1, 10, 100 and 1000."""
     text, found = (
         sweep(text, "Adam text"),
-        [gaps(one) for one in (sweep(runs), further_sweep(further), sweep(more), sweep(spikes))],
+        [gaps(one) for one in (*map(sweep, (runs, more, spikes)), further_sweep(further))],
     )
     shown = [*TENS, 1000.0]
     apart, wider = (steps(all_draws(of, *found), shown) for of in ("median", "gap"))
