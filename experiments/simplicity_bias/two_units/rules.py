@@ -103,18 +103,23 @@ def sb_30(angles, *, some, slopes, two):
 
 @decides(runs="simplicity_bias/unaligned")
 def sb_31(runs, *, few, many):
-    """Section 4.1: Gaussian weights of any small scale leave few neurons unaligned; over deviation, n and seed."""
+    """Section 4.1: Gaussian weights of any small scale leave few neurons unaligned at $\\tau$; a part for each scale."""
     left = runs.fraction.sel(exponent=1 / 3, method="nearest").sortby("deviation", ascending=False)
     left = left.transpose("n", "deviation", "seed")
-    at_least = {int(n): stats.student(left.sel(n=n).isel(deviation=-1).values) for n in left.n.values}
     drops = [stats.student(drop).exceeds(0) for of_n in -np.diff(left, axis=1) for drop in of_n]
-    rare = claims.all_of(*(claims.below(share, few) for share in at_least.values()), *drops)
-    many_left = claims.any_of(*(share.exceeds(many) for share in at_least.values()))
-    mean = left.sel(n=max(at_least)).mean("seed")
+    parts = {}
+    for scale in left.deviation.values[1:]:  # at the largest lambda is 1, which leaves no time to align
+        shares = [stats.student(left.sel(n=n, deviation=scale).values) for n in left.n.values]
+        rare = claims.all_of(*(claims.below(share, few) for share in shares))
+        many_left = claims.any_of(*(share.exceeds(many) for share in shares))
+        verdict = True if rare else False if many_left else None if rare is None else "partly"
+        parts[f"deviation {scale:.0e}"] = verdict
+    mean = left.isel(n=-1).mean("seed")
     last = np.log(mean.isel(deviation=[-2, -1]))
+    at_last = {int(n): stats.student(left.sel(n=n).isel(deviation=-1).values) for n in left.n.values}
     return Found(
-        True if rare else False if many_left else None if rare is None else "partly",
-        {f"unaligned at the smallest scale, n = {n}": share for n, share in at_least.items()}
+        parts | {"falls with the scale": claims.all_of(*drops)},
+        {f"unaligned at the smallest scale, n = {n}": share for n, share in at_last.items()}
         | {
             "unaligned": {f"{scale:.0e}": float(mean.sel(deviation=scale)) for scale in mean.deviation.values},
             "power of the scale": float(np.diff(last)[0] / np.diff(np.log(last.deviation))[0]),

@@ -37,10 +37,12 @@ def fractions(last=0.02, first=0.9, scatter=0.001):
 test_few_neurons_are_left_unaligned = verdicts(
     rules.sb_31,
     fractions,
-    reproduced=[{}],
-    contradicted=[{"last": 0.5}],
-    partly=[{"last": 0.15}, {"first": 0.02}],  # no fall
-    undecided=[{"last": 0.049, "scatter": 0.005}],
+    rrrr=[{"first": 0.04}],
+    pprr=[{}],
+    cppr=[{"last": 0.15}],
+    cccr=[{"last": 0.5}],
+    rrpc=[{"first": 0.02, "last": 0.06}],  # no fall
+    cpur=[{"last": 0.049, "scatter": 0.005}],
 )
 
 
