@@ -63,6 +63,7 @@ FUNCTIONS = {
     "train.first_layer.Adam.start": "called in every step",
     "train.first_layer.Adam.direction": "called in every step",
     "kernels.machines.checked": "a check itself",
+    "spectra.nulls.permuted_within_columns": "esd.as_matrix checks, NumPy refuses other generators",
     "kernels.machines.fit_quietly": "calls scikit-learn, which checks",
 }
 

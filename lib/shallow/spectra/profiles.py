@@ -17,7 +17,8 @@ from functools import cached_property
 import numpy as np
 from scipy import optimize
 
-from shallow import checks
+from shallow import checks, scaling
+from shallow.display import short
 from shallow.spectra.esd import as_matrix, ascending, signed_distances
 from shallow.spectra.tails import hill
 
@@ -28,7 +29,8 @@ _NEAR = 1e-5  # distance of z from the real line, in units of the largest point 
 def equalised_columns(W: np.ndarray) -> np.ndarray:
     """W (h, d) with columns scaled to the root mean square entry of W, float64; a column of zeros stays."""
     W = as_matrix("W", W)
-    lengths = np.sqrt(np.square(W).mean(axis=0))
+    unit = scaling.unit(W) if W.any() else 1.0
+    lengths = np.sqrt(np.square(W / unit).mean(axis=0))
     return W * np.divide(np.sqrt(np.square(lengths).mean()), lengths, out=np.ones_like(lengths), where=lengths > 0)
 
 
@@ -51,6 +53,8 @@ class ProfileLaw:
 
     h: int
     variances: np.ndarray
+
+    __repr__ = short
 
     def __post_init__(self) -> None:
         checks.integers(1, h=self.h)
@@ -79,6 +83,7 @@ class ProfileLaw:
 
     def cdf(self, values: np.ndarray) -> np.ndarray:
         """Share of the law at or below eigenvalues of any shape."""
+        checks.numbers(values=values)
         x, density = self.density
         below = np.concatenate([[0.0], np.cumsum(np.diff(x) * (density[1:] + density[:-1]) / 2)])
         return np.interp(values, x, below)

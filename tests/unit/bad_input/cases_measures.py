@@ -7,9 +7,10 @@ from unit.bad_input.spoil import case
 
 from shallow import alignment, clusters, gaussian_loss
 from shallow import receptive_fields as fields
-from shallow.spectra import esd, marchenko_pastur, rank_one, tail_laws, tails
+from shallow.spectra import esd, marchenko_pastur, profiles, rank_one, tail_laws, tails
 
 LAWS = [tail_laws.PowerLaw(1.0, 2.0), tail_laws.Exponential(1.0, 2.0), tail_laws.LogNormal(1.0, 0.5, 2.0)]
+PROFILE = profiles.ProfileLaw(9, np.linspace(1.0, 2.0, 6))
 OF_FIELDS = [fields.inverse_participation_ratio, fields.centre, fields.peak_sign, fields.mean_frequency]
 
 CASES = [
@@ -27,6 +28,11 @@ CASES = [
         case(fit, values=VALUES, h=90, d=60, matrices=2)
         for fit in (marchenko_pastur.fit, marchenko_pastur.fitted_distance)
     ),
+    case(profiles.equalised_columns, W=X),
+    case(profiles.ProfileLaw, h=9, variances=np.linspace(1.0, 2.0, 6)),
+    case(PROFILE.cdf, "values=inf", values=VALUES),
+    case(PROFILE.quantile, shares=np.array([0.2, 0.5])),
+    case(PROFILE.distance, values=VALUES),
     case(rank_one.threshold, "variance=1e300", h=20, d=10, variance=0.5),
     case(rank_one.spike, "variance=1e300", theta=np.array([1.0, 4.0]), h=20, d=10, variance=0.5),
     case(rank_one.strength, eigenvalue=np.array([90.0]), h=20, d=10, variance=0.5),
