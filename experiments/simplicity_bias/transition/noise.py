@@ -16,18 +16,22 @@ from experiments.simplicity_bias.transition import cells as transition
 from shallow import stats
 from shallow.stats import Interval
 
-#: Runs at all sizes, and the control at a smaller rate.
-RECORDS = tuple(f"simplicity_bias/transition/batch_noise{name}" for name in ("", "_full", "_slow"))
-FLOW = "simplicity_bias/transition/batch_noise_flow"
+RECORDS = tuple(f"simplicity_bias/transition/{name}" for name in batch_noise.RECORDS)
 #: Settings are equally noisy if their ratios of rate and batch agree to this factor.
 EQUAL = 1.01
 
 
 def joined(runs: Sequence[xr.Dataset]) -> xr.Dataset:
-    """The recorded runs along one dimension `setting`, with coordinates rate, batch and noise; noise ascending."""
-    every = xr.concat([run.stack(setting=("rate", "batch")).reset_index("setting") for run in runs], "setting")
-    full = every.batch >= batch_noise.FULL
-    return every.assign_coords(noise=xr.where(full, 0.0, every.rate / every.batch)).sortby("noise")
+    """The recorded runs along one dimension `setting`, with coordinates rate, batch and noise; noise ascending.
+
+    At the sizes that all have, since thresholds are interpolated between them.  The full batch at its smallest rate is
+    the first.
+    """
+    sizes = sorted(set.intersection(*(set(run.n.values.tolist()) for run in runs)))
+    stacked = [run.sel(n=sizes).stack(setting=("rate", "batch")).reset_index("setting") for run in runs]
+    every = xr.concat(stacked, "setting")
+    noise = xr.where(every.batch >= batch_noise.FULL, 0.0, every.rate / every.batch)
+    return every.assign_coords(noise=noise).sortby(["noise", "rate"])
 
 
 def ends(runs: xr.Dataset, *, settled: bool = True) -> xr.Dataset:
@@ -37,10 +41,9 @@ def ends(runs: xr.Dataset, *, settled: bool = True) -> xr.Dataset:
 
 
 def moved(found: xr.DataArray) -> dict[int, Interval]:
-    """By place of the setting: threshold over that of the full batch; the whole line where sizes only bound one."""
+    """By place of the setting: threshold over that of the first, the whole line where the sizes only bound one."""
     values = transition.known(found).transpose("setting", "seed").values
-    without = values[int(np.argmin(found.noise.values))]
-    return {i: _geometric(one / without) for i, one in enumerate(values) if found.noise[i] > 0}
+    return {i: _geometric(one / values[0]) for i, one in enumerate(values) if i}
 
 
 def power(found: xr.DataArray) -> Interval:

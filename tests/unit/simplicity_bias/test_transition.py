@@ -134,7 +134,7 @@ def noisy(power, base=1e-4):
         )
         return found.assign(ols=xr.full_like(found.settled_train, NOISE))
 
-    return runs([0.04, 0.01], [8, 32, 128]), runs([0.04], [batch_noise.FULL]), runs([0.0025], [8])
+    return runs([0.04, 0.01], [8, 32, 128]), runs([0.04, 0.01], [batch_noise.FULL]), runs([0.0025], [8])
 
 
 def test_the_dependence_on_settings_is_answered():
@@ -151,12 +151,12 @@ def test_the_noise_of_batches(power):
     place = cells.thresholds(noise.ends(every)).half
     for i, ratio in noise.moved(place).items():
         assert ratio.estimate == pytest.approx((1 + float(every.noise[i]) / 1e-4) ** power, rel=0.02)
-        assert ratio.exceeds(1) is (None if power == 0 else power > 0)
+        assert ratio.exceeds(1) is (power > 0 if power and every.noise[i] > 0 else None)
     same = noise.equally_noisy(every)
     assert sorted(map(len, same)) == [2, 3]
     assert [noise.apart(place, one).estimate for one in same] == pytest.approx([1, 1], rel=0.02)
     assert np.sign(round(noise.power(place).estimate, 3)) == np.sign(power)
-    assert noise.name(every, 0) == "rate 0.04, full batch"
+    assert noise.name(every, 0) == "rate 0.01, full batch"
 
 
 def test_a_threshold_that_is_only_bounded_decides_nothing():
