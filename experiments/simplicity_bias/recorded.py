@@ -10,6 +10,7 @@ from experiments.simplicity_bias.extremal import (
     few_directions,
     geometry,
     infinite_sample,
+    limit,
     omnidirectionality,
 )
 from experiments.simplicity_bias.limits import anatomy, driven, interpolation, restart
@@ -29,6 +30,7 @@ MODULES = (
     effective_width,
     few_directions,
     geometry,
+    limit,
     interpolation,
     omnidirectionality,
     restart,

@@ -20,7 +20,7 @@ from shallow.book.claims import Found, decides
 from shallow.data import teachers
 from shallow.stats import Interval
 
-LIMIT = 2 + 4 * teachers.NOISE**0.5 / np.pi  # mean number of extremal vectors, by the heuristic
+LIMIT = 2 + 4 * teachers.NOISE**0.5 / np.pi  # mean number of extremal vectors, of the limit law
 TILTS = np.radians(np.arange(1, 90, 2))
 PLANAR_LAWS = {"N(0, I)": 1.0, "square": "square", "4 : 1": 4.0, "16 : 1": 16.0, "64 : 1": 64.0}
 AT_TAU, TWICE = 1, 2  # places of the exponents 1/3 and 2/3 in the records

@@ -18,6 +18,7 @@ import xarray as xr
 from scipy import optimize
 
 from experiments.simplicity_bias import half_samples, two_fits
+from experiments.simplicity_bias.theorem_2 import sample_size
 from shallow import stats
 from shallow.book import claims
 from shallow.book.claims import Found, decides
@@ -27,6 +28,7 @@ from shallow.stats import Interval
 LAWS = {"whitened": True, "as drawn": False}
 LARGE = 2  # so many of the largest sample sizes stand for "large n"
 ENOUGH = 0.9  # share of the runs that succeed where a scale is admissible, or a sample large enough
+ENOUGH_PER_DIMENSION = 10  # where a first-order law of the fits is asked to hold, predicted points per dimension
 SCALES = (
     "simplicity_bias/two_fits_scales",
     "simplicity_bias/two_fits_scales_fine",
@@ -281,12 +283,60 @@ def bound_on_sample_size(d: int, *, refined: bool, margin: float = two_fits.MARG
     return float(np.exp(optimize.brentq(over, log(10.0), log(1e12), xtol=1e-3)))
 
 
-@decides(small="simplicity_bias/two_fits_cones", large="simplicity_bias/two_fits_cones_large")
-def sb_20(small, large):
+def against_laws(cells: xr.Dataset) -> xr.Dataset:
+    r"""Points that training and the two fits need by noise, c and d, and what two laws say of them.
+
+    points: for `what` = "fits", "succeeded"; predicted: :func:`sample_size.predicted`; constant: $K = n c'^2 /
+    (\sigma^2 \log n)$ of training, c' the margin after whitening.
+    """
+    names = ("noise", "c", "d")
+    grid = [cells[name].values for name in names]
+    points = [
+        [needed(cells[what].sel(noise=noise, c=c).transpose("seed", "d", "n").values, cells.n.values)]
+        for what, noise, c in product(("fits", "succeeded"), *grid[:2])
+    ]
+    shape = [len(axis) for axis in grid]
+    first = np.reshape([sample_size.predicted(*map(float, cell[:2]), int(cell[2])) for cell in product(*grid)], shape)
+    margin = np.array([[teachers.whitened_margin(int(d), float(c)) for d in grid[2]] for c in grid[1]])
+    found = xr.Dataset(
+        {"points": (("what", *names), np.reshape(points, (2, *shape))), "predicted": (names, first)},
+        {"what": ["fits", "succeeded"], **dict(zip(names, grid, strict=True))},
+    )
+    trained = found.points.sel(what="succeeded")
+    return found.assign(constant=trained * margin**2 / (found.noise * np.log(trained)))
+
+
+def ends(values: xr.DataArray) -> list[float]:
+    """Least and largest value."""
+    return [float(values.min()), float(values.max())]
+
+
+@decides(
+    small="simplicity_bias/two_fits_cones",
+    large="simplicity_bias/two_fits_cones_large",
+    cells="simplicity_bias/theorem_2/points_needed",
+)
+def sb_20(small, large, cells):
     """Theorem 2: how the number of points that it needs grows with the dimension; a sufficient condition."""
+    laws_of_data = product(cells.noise.values, cells.c.values)
+    fixed = [exponent(cells.succeeded.sel(noise=noise, c=c), f"{noise}/{c}") for noise, c in laws_of_data]
+    laws = against_laws(cells)
+    ratio = laws.points / laws.predicted
+    many = laws.predicted >= ENOUGH_PER_DIMENSION * laws.d
+    fits = ratio.sel(what="fits").where(many)
     return Found(
         "answered",
-        {f"exponent, {law}": exponent(small.succeeded.sel(whiten=white), law) for law, white in LAWS.items()}
+        {
+            "least exponent, margin fixed": min(fixed, key=attrgetter("estimate")),
+            "largest exponent, margin fixed": max(fixed, key=attrgetter("estimate")),
+            "range of K": ends(laws.constant),
+            "fits over predicted": ends(fits),
+            "training over predicted": ends(ratio.sel(what="succeeded").where(many)),
+            "mean of fits over predicted": float(np.exp(np.log(fits).mean())),
+            "cells with enough": int(many.sum()),
+            "cells": many.size,
+        }
+        | {f"exponent, {law}": exponent(small.succeeded.sel(whiten=white), law) for law, white in LAWS.items()}
         | {
             "exponent of the pulls": exponent(large.pulls.sel(whiten=True), "pulls"),
             "success goes with the patterns": stats.share(small.fits == small.succeeded),

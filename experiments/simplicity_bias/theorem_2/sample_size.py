@@ -47,9 +47,9 @@ def needs(noise: float, c: float, d: int, n: int, *, seeds: int) -> xr.Dataset:
 
 
 def wrong_points(n: float, noise: float, c: float, d: int) -> float:
-    r"""Expected number of points on which a fit of half the sample has the wrong sign, to first order.
+    r"""Expected number of wrong signs of the two fits on the n points, 2n pairs in all, to first order.
 
-    Along x the error of $\beta_{n,\pm}$ has the variance $2\sigma^2\|x\|^2/n$, so the number is $n\,\mathbb
+    Along x the error of $\beta_{n,\pm}$ has the variance $2\sigma^2\|x\|^2/n$, so the number is $2n\,\mathbb
     E\,\Phi(-u\sqrt{n/2}/\sigma)$ with $u = |x_1|/\|x\| \ge c'$ of the whitened law.
     """
     first, other = teachers.variances(d, c)[:2]
@@ -62,7 +62,7 @@ def wrong_points(n: float, noise: float, c: float, d: int) -> float:
         return law(angle) * ndtr(-along / np.hypot(along, across) * (n / 2 / noise) ** 0.5)
 
     ends = np.arcsin(c), np.pi / 2
-    return n * integrate.quad(wrong, *ends, epsabs=1e-12)[0] / integrate.quad(law, *ends)[0]
+    return 2 * n * integrate.quad(wrong, *ends, epsabs=1e-12)[0] / integrate.quad(law, *ends)[0]
 
 
 def predicted(noise: float, c: float, d: int, enough: float = 0.9) -> float:

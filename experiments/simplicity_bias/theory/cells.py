@@ -56,6 +56,30 @@ def left_behind(d: int, omega: float, cosine: float, draws: int = 200_000) -> tu
     return share, float(2 * ratio * np.exp(-omega) * mean_norm / sqrt(pi))
 
 
+def extremal_vectors_in_the_plane(sigma: float, largest: int = 20) -> dict[int | str, float]:
+    r"""Limit law of the number of extremal vectors for Gaussian inputs in the plane, $\|\beta^*\| = 1$; and its mean.
+
+    The sum of two independent odd numbers N, from $q = \sqrt{1 + \rho^2} - \rho$ with $\rho = \sigma/\pi$.
+    """
+    checks.not_negative(sigma=sigma)
+    q = sqrt(1 + (sigma / pi) ** 2) - sigma / pi
+    first, again = (1 - q) * (1 + q * q) / (1 + q), 1 - 2 * q * (1 + q * q) / (1 + q) ** 2
+    one = np.array([1 - first, *(first * again**k * (1 - again) for k in range(largest))])
+    both = np.convolve(one, one)[: largest + 1]
+    return {2 * k + 2: float(share) for k, share in enumerate(both)} | {"mean": 2 + 4 * sigma / pi}
+
+
+def passages(rng: np.random.Generator, sigma: float, level: float = 20.0) -> int:
+    r"""Passages of 0 by a process with drift $-\frac12$ and jumps $\xi\|x\|$ at the rate $\frac1\pi$, from a level."""
+    X, count = level, 0
+    while -level < X:
+        before, X = X, X - 0.5 * rng.exponential(pi)
+        count += before > 0 > X
+        before, X = X, X + sigma * rng.standard_normal() * np.linalg.norm(rng.standard_normal(2))
+        count += (before > 0) != (X > 0)
+    return count
+
+
 def exponential_moment(n: int, factor: float = 3 / 8) -> float:
     r"""$\mathbb E \exp(\text{factor}\, S^2 / n)$ of a sum of n random signs, exactly; at most 2 for 3/8."""
     k = np.arange(n + 1)

@@ -103,7 +103,7 @@ def sb_30(angles, *, some, slopes, two):
 
 @decides(runs="simplicity_bias/unaligned")
 def sb_31(runs, *, few, many):
-    """Section 4.1: Gaussian weights of any small scale leave few neurons unaligned at $\\tau$; a part for each scale."""
+    """Section 4.1: Gaussian weights of any small scale leave few neurons unaligned; a part for each scale."""
     left = runs.fraction.sel(exponent=1 / 3, method="nearest").sortby("deviation", ascending=False)
     left = left.transpose("n", "deviation", "seed")
     drops = [stats.student(drop).exceeds(0) for of_n in -np.diff(left, axis=1) for drop in of_n]

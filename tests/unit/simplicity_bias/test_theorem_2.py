@@ -6,8 +6,9 @@ from planted.records import table, verdicts
 
 from experiments.simplicity_bias import two_fits
 from experiments.simplicity_bias.theorem_2 import cells as assumption
-from experiments.simplicity_bias.theorem_2 import rules
+from experiments.simplicity_bias.theorem_2 import rules, sample_size
 from shallow import stats
+from shallow.data import teachers
 
 DRAWS = stats.stream("planted", "theorem 2")
 
@@ -99,11 +100,43 @@ def cones(power, d=(2, 3, 5, 8, 12)):
     return table(axes, succeeded=flags, fits=flags, pulls=flags, everywhere=flags)
 
 
+def by_noise_and_margin(times):
+    """Fits and runs that succeed from so many times the predicted sample size on."""
+    n = [round(10 * 1.1**k) for k in range(90)]
+    axes = {"noise": [0.3, 1.0], "c": [0.1, 0.3], "d": [2, 5, 12], "n": n, "seed": range(4)}
+    first = [sample_size.predicted(v, c, d) for v in axes["noise"] for c in axes["c"] for d in axes["d"]]
+    flags = np.array(n)[:, None] >= times * np.reshape(first, (2, 2, 3, 1, 1))
+    return table(axes, fits=flags, succeeded=flags)
+
+
 @pytest.mark.parametrize("power", [1, 3])
 def test_the_exponent_of_the_dimension(power):
-    outcome = rules.sb_20(cones(power), cones(power))
+    outcome = rules.sb_20(cones(power), cones(power), by_noise_and_margin(1))
     assert outcome.verdict == "answered"
     assert outcome.numbers["exponent, whitened"].estimate == pytest.approx(power, abs=0.2)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_points_needed_against_the_prediction(times):
+    outcome = rules.sb_20(cones(1), cones(1), by_noise_and_margin(times))
+    low, high = (outcome.numbers[f"fits over predicted, {end}"] for end in (1, 2))
+    assert times <= low and high <= 1.2 * times
+
+
+def test_the_expected_number_of_wrong_points():
+    n, noise, c, d, wrong = 400, 1.0, 0.2, 3, []
+    for seed in range(300):
+        x = teachers.with_margin(np.random.default_rng(seed), n, d, c, whiten=True)
+        y = x[:, 0] + np.random.default_rng(1000 + seed).standard_normal(n)
+        both = two_fits.fits(x, y)
+        wrong.append(((x @ both.T > 0) != (x[:, :1] > 0)).sum())
+    assert np.mean(wrong) == pytest.approx(sample_size.wrong_points(n, noise, c, d), rel=0.5)
+    assert sample_size.predicted(1.0, 0.1, 3) > 4 * sample_size.predicted(1.0, 0.3, 3)
+
+
+def test_training_ends_at_the_fits_only_where_they_have_the_pattern():
+    found = sample_size.needs(0.3, 0.3, 3, 75, seeds=6)
+    assert (found.fits | ~found.succeeded).all() and found.succeeded.any()
 
 
 def test_runs_succeed_where_the_fits_have_the_pattern_of_the_teacher():
