@@ -90,41 +90,6 @@ def _scale_leading(trainer: Trainer, before: np.ndarray, factor: float) -> None:
 
 
 @releases_gil
-def with_spike(
-    seed: int, *, rule: str, rate: float, records: Sequence[int], spike_factor: float = 1.0, **setting
-) -> xr.Dataset:
-    """As :func:`milestones`, with the leading part of the first update times `spike_factor`, 0 to remove it."""
-    _check_steps("records", records, least=0)
-    drawn = draw(seed, **setting)
-    trainer, seen = teacher_student.trainer(drawn, rule), []
-    for t in records:
-        while trainer.taken < t:
-            trainer.step(rate)
-            if trainer.taken == 1:
-                _scale_leading(trainer, drawn.student.W, spike_factor)
-        trainer.gradient()  # for the loss
-        eigenvalues = esd.eigenvalues(trainer.student.W)
-        seen.append(xr.Dataset({"eigenvalues": ("k", eigenvalues), "loss": float(trainer.loss)}))
-    return xr.concat(seen, "step").assign_coords(step=list(records))
-
-
-@releases_gil
-def without_leading(seed: int, *, rule: str, rate: float, steps: int, **setting) -> xr.Dataset:
-    """As :func:`milestones` at every step, with the leading singular part of every update left out.
-
-    No update can then put an eigenvalue far beyond the others by that part.
-    """
-    drawn = draw(seed, **setting)
-    trainer, seen = teacher_student.trainer(drawn, rule), []
-    for t in range(steps + 1):  # noqa: B007
-        before = trainer.student.W
-        loss = float(trainer.step(rate))
-        seen.append(xr.Dataset({"eigenvalues": ("k", esd.eigenvalues(before)), "loss": loss}))
-        _scale_leading(trainer, before, 0.0)
-    return xr.concat(seen, "step").assign_coords(step=range(steps + 1))
-
-
-@releases_gil
 def in_precision(seed: int, *, dtype: str, rate: float, records: Sequence[int], **setting) -> xr.Dataset:
     """As :func:`milestones`, for the code's Adam in "float32" or "float64"; the start and the data are the same.
 
@@ -248,18 +213,6 @@ RECORDS: dict[str, Recipe] = {
     ),
     "onset_rates": _until(
         BETWEEN, CHECKS, "Steps to the tail at thirteen learning rates above that of the first spike"
-    ),
-    "without_spike": Recipe(
-        with_spike,
-        {"rate": [0.2, 1.0], "spike_factor": [0.0, 1.0], "seed": [0, 1, 2]},
-        {"rule": CODE, "records": list(range(11))},
-        "Ten steps of Adam with the spike of the first step and without it",
-    ),
-    "no_spikes": Recipe(
-        without_leading,
-        {"rate": [0.2, 1.0], "seed": [0, 1, 2]},
-        {"rule": CODE, "steps": 10},
-        "Ten steps of Adam without the leading part of any update",
     ),
     "route_adam_on": Recipe(
         milestones,

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from experiments.heavy_tails.readings import gains
 from experiments.heavy_tails.teacher_student import FEATURES
+from shallow.book import figures
 
 TITLES = {"code": r"features of the program, $\tanh(Wx/d)$", "text": r"features of the text, $\tanh(Wx/\sqrt{d})$"}
 #: Label, colour, marker and line of each network.
@@ -24,44 +25,23 @@ def by_rate(axes: tuple[Axes, Axes], record: xr.Dataset, *, top: float = 12.0) -
 
     Means with 95 % intervals over draws; every network has its own ridge constant.  The axis ends at `top`.
     """
-    optimisers = {name: gains.runs_of(record, name) for name in ("GD", "Adam")}
-    width = {"GD": 1.35, "Adam": 1.0}  # of a rate; the numbers of GD are longer
-    start = {"GD": 0.0, "Adam": width["GD"] * len(optimisers["GD"]) + GAP / 2}
-    for ax, features in zip(axes, FEATURES):
-        for k, (network, (label, colour, marker, line)) in enumerate(NETWORKS.items()):
-            for name, runs in optimisers.items():
-                places = start[name] + width[name] * np.arange(len(runs)) + 0.14 * (k - 1)
-                found = [
-                    gains.relative(*(gains.losses(record, run, one, features) for one in (network, gains.UNTRAINED)))
-                    for run in runs
-                ]
-                ax.plot(
-                    places,
-                    [100 * one.estimate for one in found],
-                    marker + line,
-                    color=colour,
-                    ms=4,
-                    lw=1.1,
-                    label=label if name == "Adam" else None,
-                )
-                ax.vlines(
-                    places, [100 * one.low for one in found], [100 * one.high for one in found], color=colour, lw=1.4
-                )
+    runs = {name: gains.runs_of(record, name) for name in ("GD", "Adam")}
+    start = {"GD": 0.0, "Adam": len(runs["GD"]) + GAP}
+    places = {name: start[name] + np.arange(len(some)) for name, some in runs.items()}
+    ticks = [(place, f"{gains.rate_of(run):g}") for name in runs for place, run in zip(places[name], runs[name])]
+    for ax, features in zip(axes, FEATURES, strict=True):
+        untrained = gains.losses(record, gains.UNTRAINED, gains.UNTRAINED, features)
+        for shift, (network, (label, colour, marker, line)) in zip((-0.14, 0, 0.14), NETWORKS.items(), strict=True):
+            look = {"fmt": marker + line, "color": colour, "ms": 4, "lw": 1.2, "capsize": 0}
+            for name, some in runs.items():
+                found = [gains.relative(gains.losses(record, run, network, features), untrained) for run in some]
+                named = label if name == "Adam" else None
+                figures.errorbars(ax, places[name] + shift, found, scale=100, label=named, **look)
+        for name, at in places.items():
+            ax.annotate(name, (at.mean(), 0.97), xycoords=("data", "axes fraction"), ha="center", va="top")
         ax.axhline(0, color="0.2", lw=0.9)
-        every = [
-            (start[name] + width[name] * j, run) for name, runs in optimisers.items() for j, run in enumerate(runs)
-        ]
-        ax.set_xticks([place for place, _ in every], [f"{gains.rate_of(run):g}" for _, run in every], fontsize="x-small")
-        for name, runs in optimisers.items():
-            ax.annotate(
-                name,
-                (start[name] + width[name] * (len(runs) - 1) / 2, 0.99),
-                xycoords=("data", "axes fraction"),
-                ha="center",
-                va="top",
-                fontsize="small",
-            )
-        ax.axvline(start["Adam"] - 0.8, color="0.75", lw=0.8)
+        ax.axvline(start["Adam"] - (1 + GAP) / 2, color="0.75", lw=0.8)
+        ax.set_xticks(*zip(*ticks, strict=True), fontsize="x-small")
         ax.set_title(TITLES[features], fontsize="medium")
         ax.set(xlabel=r"learning rate $\eta$", ylim=(-5, top))
         ax.grid(False, axis="x")

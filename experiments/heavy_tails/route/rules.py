@@ -252,13 +252,6 @@ def first_ten(ten: xr.Dataset) -> xr.Dataset:
     return along(ten).drop_vars("loss", errors="ignore").sel(step=range(10)).assign(loss=loss)
 
 
-def surgeries(without_spike: xr.Dataset, no_spikes: xr.Dataset) -> xr.Dataset:
-    """Shapes over rate, cut, seed and step, with nothing, the first spike, or the lead of every update cut out."""
-    first, every = along(without_spike), along(no_spikes)
-    found = [first.sel(spike_factor=1.0, drop=True), first.sel(spike_factor=0.0, drop=True), every]
-    return xr.concat(found, "cut").assign_coords(cut=["nothing", "first", "every"])
-
-
 @decides(gd=GD_2000, adam=ROUTE_ADAM, ten=ROUTE_TEN, cut=CUT_EVERY)
 def ht_31(gd, adam, ten, cut, *, half):
     """Section 6: the decaying bulk is the spike, spread into the bulk."""

@@ -21,8 +21,8 @@ NEAR, FAR = 0.05, 0.20
 def without_top(values: np.ndarray, share: float) -> np.ndarray:
     """The values, descending, without the given share of the largest, rounded to the nearest number."""
     checks.within("[0, 1)", share=share)
-    values = ascending(values)[::-1]
-    return values[round(share * len(values)) :]
+    ordered = ascending(values)[::-1]
+    return ordered[round(share * len(ordered)) :].copy()
 
 
 def _excess(values: np.ndarray, counts: np.ndarray, share: float) -> np.ndarray:
@@ -36,6 +36,7 @@ def _excess(values: np.ndarray, counts: np.ndarray, share: float) -> np.ndarray:
 
 def mean_excess(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """The mean excess above the cuts that the given shares of some values exceed, shape of the shares."""
+    checks.within("(0, 1)", shares=shares)
     ordered = ascending(values)[::-1]
     ones = np.ones((1, len(ordered)), dtype=int)
     return np.array([float(_excess(ordered, ones, share)[0]) for share in shares])
@@ -50,6 +51,7 @@ def rise(values: np.ndarray, *, without: float = 0.0) -> float:
 
     Cost: O(N log N).
     """
+    checks.within("[0, 1)", without=without)
     left = without_top(values, without)
     if len(left) < 40:
         raise ValueError(f"values must be at least 40, got {len(left)}")
@@ -58,6 +60,8 @@ def rise(values: np.ndarray, *, without: float = 0.0) -> float:
 
 def rise_interval(values: np.ndarray, *, name: str, without: float = 0.0, resamples: int = 300) -> Interval:
     """:func:`rise` with its bootstrap interval: values drawn with replacement, after the largest are left out."""
+    checks.within("[0, 1)", without=without)
+    checks.integers(1, resamples=resamples)
     left = without_top(values, without)
     counts = stream("rise", name).multinomial(len(left), np.full(len(left), 1 / len(left)), resamples)
     return Interval.from_draws(rise(values, without=without), _rise(left, counts))

@@ -7,7 +7,7 @@ from unit.bad_input.spoil import case
 
 from shallow import alignment, clusters, gaussian_loss
 from shallow import receptive_fields as fields
-from shallow.spectra import esd, marchenko_pastur, profiles, rank_one, tail_laws, tails
+from shallow.spectra import esd, marchenko_pastur, profiles, rank_one, tail_laws, tails, tops
 
 LAWS = [tail_laws.PowerLaw(1.0, 2.0), tail_laws.Exponential(1.0, 2.0), tail_laws.LogNormal(1.0, 0.5, 2.0)]
 PROFILE = profiles.ProfileLaw(9, np.linspace(1.0, 2.0, 6))
@@ -46,6 +46,11 @@ CASES = [
     *(case(of, values=VALUES) for of in (esd.ascending, esd.positive, esd.stable_rank)),
     *(case(of, values=VALUES) for of in (tails.hill, tails.hill_path, tails.scan)),
     case(tails.power_law, values=VALUES, least=3),
+    case(tops.without_top, "share=0", values=VALUES, share=0.1),
+    case(tops.mean_excess, "values=longer", values=VALUES, shares=np.array([0.2, 0.5])),
+    case(tops.rise, values=np.arange(1.0, 81.0), without=0.1),
+    case(tops.rise_interval, "name=*", values=np.arange(1.0, 81.0), name="a", without=0.1, resamples=5),
+    case(tops.exponential_rise, without=0.1),
     case(tails.goodness, "name=*", values=VALUES, name="a", least=3, resamples=5),
     *(case(of, x=X, y=Y, w=X[:2]) for of in (alignment.vector, alignment.function)),
     case(alignment.population, teacher=given.LINEAR, w=X[:2]),

@@ -166,22 +166,6 @@ test_the_way_back_to_the_bulk = verdicts(
 TINY = {"rule": "Adam code", "rate": 1.0, "n": 100, "d": 50, "h": 75}
 
 
-def test_a_spike_is_cut_out_of_the_first_update_alone():
-    plain = long_runs.milestones(0, records=[0, 1, 3], **TINY)
-    same, cut = (long_runs.with_spike(0, records=[0, 1, 3], spike_factor=k, **TINY) for k in (1.0, 0.0))
-    np.testing.assert_allclose(same.eigenvalues, plain.eigenvalues, rtol=1e-6)
-    np.testing.assert_allclose(same.loss, plain.loss, rtol=1e-6)
-    gap = {name: float(one.eigenvalues[1, 0] / one.eigenvalues[1, 1]) for name, one in (("plain", plain), ("cut", cut))}
-    assert gap["cut"] < 1.3 < gap["plain"]
-
-
-def test_no_spike_is_left_without_the_leading_parts():
-    found = long_runs.without_leading(0, steps=3, **TINY)
-    gaps = found.eigenvalues[:, 0] / found.eigenvalues[:, 1]
-    assert found.step.values.tolist() == [0, 1, 2, 3] and float(gaps.max()) < 1.3
-    np.testing.assert_allclose(found.eigenvalues[0], long_runs.milestones(0, records=[0], **TINY).eigenvalues[0])
-
-
 def test_draws_of_several_runs_add_up():
     alone = long_runs.milestones(0, records=[0, 1], **TINY).expand_dims(seed=[0])
     found = TABLES([alone, alone.expand_dims(rate=[1.0, rules.GD_RATE])])

@@ -152,6 +152,8 @@ def test_the_noise_of_batches(power):
     for i, ratio in noise.moved(place).items():
         assert ratio.estimate == pytest.approx((1 + float(every.noise[i]) / 1e-4) ** power, rel=0.02)
         assert ratio.exceeds(1) is (power > 0 if power and every.noise[i] > 0 else None)
+    fitted = noise.fitted(every)[every.sizes["setting"] - 1]
+    assert fitted.exceeds(0) is (power > 0 if power else None)
     same = noise.equally_noisy(every)
     assert sorted(map(len, same)) == [2, 3]
     assert [noise.apart(place, one).estimate for one in same] == pytest.approx([1, 1], rel=0.02)
