@@ -55,8 +55,9 @@ def run(seed: int, n: int, rate: float, batch: int, *, width: int = 256, d: int 
     return xr.Dataset(found | {"ols": transition.least_squares(sample)[1]}, {"time": times})
 
 
-#: Sizes around both thresholds, and four draws.
-SIZES, SEEDS = [100, 150, 225, 340, 500, 750, 1000], [0, 1, 2, 3]
+#: Sizes around both thresholds, and two draws at all of them; further draws at two sizes.
+SIZES, SEEDS = [100, 150, 225, 340, 500, 750, 1000], [0, 1]
+FEW = {"n": [340, 500], "seed": [2, 3, 4, 5]}
 #: Larger than every sample: the full batch.
 FULL = 1_000_000
 _runs = partial(Recipe, run, shortened={"time": 100.0})
@@ -77,5 +78,11 @@ RECORDS: dict[str, Recipe] = {
     "batch_noise_slow": _runs(
         {"rate": [0.0025], "batch": [8], "n": SIZES, "seed": SEEDS},
         about="The same at a third rate, with the rate over the batch of 0.04 and 128, and of 0.01 and 32",
+    ),
+    "batch_noise_draws": _runs(
+        {"rate": [0.01], "batch": [8, 32, FULL]} | FEW, about="Further draws at two sizes: with noise and without"
+    ),
+    "batch_noise_draws_full": _runs(
+        {"rate": [0.04], "batch": [FULL]} | FEW, about="Further draws at two sizes: the full batch at a large rate"
     ),
 }

@@ -14,9 +14,12 @@ import xarray as xr
 from experiments.simplicity_bias.transition import batch_noise
 from experiments.simplicity_bias.transition import cells as transition
 from shallow import stats
+from shallow.data.teachers import NOISE
 from shallow.stats import Interval
 
-RECORDS = tuple(f"simplicity_bias/transition/{name}" for name in batch_noise.RECORDS)
+#: Runs at all sizes, and further draws at two sizes.
+RECORDS = tuple(f"simplicity_bias/transition/batch_noise{name}" for name in ("", "_full", "_flow", "_slow"))
+DRAWS = tuple(f"simplicity_bias/transition/batch_noise_draws{name}" for name in ("", "_full"))
 #: Settings are equally noisy if their ratios of rate and batch agree to this factor.
 EQUAL = 1.01
 
@@ -46,11 +49,32 @@ def moved(found: xr.DataArray) -> dict[int, Interval]:
     return {i: _geometric(one / values[0]) for i, one in enumerate(values) if i}
 
 
+def left(every: xr.Dataset, more: xr.Dataset, *, settled: bool = True) -> xr.DataArray:
+    """Train loss over the noise of all draws at the sizes and settings of `more`; setting, n and seed.
+
+    Args:
+        every, more: of :func:`joined`, the runs at all sizes and the further draws.
+    """
+    names = [name(every, i) for i in range(every.sizes["setting"])]
+    places = [names.index(name(more, i)) for i in range(more.sizes["setting"])]
+    first = every.sel(n=more.n.values).isel(setting=places)
+    both = [ends(runs, settled=settled).train / NOISE for runs in (first, more)]
+    return xr.concat([one.drop_vars(["rate", "batch", "noise"]) for one in both], "seed").assign_coords(
+        rate=more.rate, batch=more.batch, noise=more.noise
+    )
+
+
+def fitted(train: xr.DataArray) -> dict[int, Interval]:
+    """By place: how much more of the noise is fitted than at the first, mean over n, Student's over the draws."""
+    loss = train.mean("n").transpose("setting", "seed").values
+    return {i: stats.student(loss[0] - one) for i, one in enumerate(loss) if i}
+
+
 def power(found: xr.DataArray) -> Interval:
     r"""The power p of threshold $\propto (\eta / B)^p$ over the settings with batches, fitted in every draw."""
     noisy = found.isel(setting=found.noise.values > 0)
     logs = np.log(transition.known(noisy).transpose("setting", "seed").values)
-    if not np.isfinite(logs).all():
+    if logs.shape[1] < 2 or not np.isfinite(logs).all():
         return Interval(np.nan, -np.inf, np.inf)
     return stats.student(np.polyfit(np.log(noisy.noise.values), logs, 1)[0])
 

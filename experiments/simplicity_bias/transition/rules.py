@@ -48,6 +48,12 @@ def end(run: xr.Dataset, *, constant: bool = False) -> xr.Dataset:
     return xr.Dataset(last | {name: run[name] for name in ("ols", "ols_excess")}).load()
 
 
+def at(run: xr.Dataset, step: int) -> xr.Dataset:
+    """Runs at a step of the constant rate."""
+    last = {name: run[name].sel(step=step, drop=True) for name in ("train", "excess")}
+    return xr.Dataset(last | {name: run[name] for name in ("ols", "ols_excess")}).load()
+
+
 def joined(runs: Sequence[xr.Dataset]) -> xr.Dataset:
     """Ends of runs over different sizes as one, n ascending."""
     return xr.concat([end(run) for run in runs], "n").sortby("n")
@@ -317,14 +323,17 @@ def largest(factors: Iterable[Bounds]) -> Bounds:
     batches="simplicity_bias/transition/batches",
     full_batch="simplicity_bias/transition/full_batch",
     noisy=noise.RECORDS,
+    draws=noise.DRAWS,
 )
-def sb_40(narrow, scales, rates, batches, full_batch, noisy):
+def sb_40(narrow, scales, rates, batches, full_batch, noisy, draws):
     """Which of the settings that the document does not give does the transition depend on, and does noise move it?"""
     found = settings(narrow, scales, rates, batches, full_batch)
     groups = ("steps", "initial deviation", "rate", "batch", "draw")
-    every = noise.joined(noisy)
-    places = transition.thresholds(noise.ends(every))
-    told = {"noisy draws": every.sizes["seed"]}
+    every, more = noise.joined(noisy), noise.joined(draws)
+    places, few = transition.thresholds(noise.ends(every)), noise.left(every, more)
+    told = {"draws": few.sizes["seed"], "sizes": few.n.values.tolist()}
+    told |= {f"fitted more, {noise.name(more, i)}": one for i, one in noise.fitted(few).items()}
+    told |= {f"left, {noise.name(more, i)}": mean(few.isel(setting=i).mean("n")) for i in range(len(few.setting))}
     for what, kind in KINDS.items():
         told |= {f"{what}, {noise.name(every, i)}": one for i, one in noise.moved(places[kind]).items()}
         told |= {f"{what}, power": noise.power(places[kind])}

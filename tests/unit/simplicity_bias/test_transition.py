@@ -119,9 +119,12 @@ def of_settings(**places):
     return narrow, scales, rates, batches, full_batch
 
 
-def noisy(power, base=1e-4):
-    """Runs of other rates and batches whose thresholds lie at 200 (1 + noise / base)^power, three draws around them."""
-    n = np.unique(np.geomspace(40, 40_000, 90).round())
+def noisy(power, base=1e-4, more=False):
+    """Runs of other rates and batches whose thresholds lie at 200 (1 + noise / base)^power, three draws around them.
+
+    Or, of some of them, three draws more at two sizes.
+    """
+    n = np.array([340, 500]) if more else np.unique([340, 500, *np.geomspace(40, 40_000, 90).round()])
 
     def runs(rates, batches):
         rate, batch = np.array(rates)[:, None], np.array(batches)[None]
@@ -134,11 +137,13 @@ def noisy(power, base=1e-4):
         )
         return found.assign(ols=xr.full_like(found.settled_train, NOISE))
 
+    if more:
+        return runs([0.01], [8, 32, batch_noise.FULL]), runs([0.04], [batch_noise.FULL])
     return runs([0.04, 0.01], [8, 32, 128]), runs([0.04, 0.01], [batch_noise.FULL]), runs([0.0025], [8])
 
 
 def test_the_dependence_on_settings_is_answered():
-    outcome = transition.sb_40(*of_settings(), noisy(0.5))
+    outcome = transition.sb_40(*of_settings(), noisy(0.5), noisy(0.5, more=True))
     assert outcome.verdict == "answered"
     expected = {"steps": 2, "initial deviation": 3, "rate": 1, "batch": 1.2, "draw": 1.1}
     assert {name: outcome.numbers[name].low for name in expected} == pytest.approx(expected, rel=0.02)
@@ -152,13 +157,14 @@ def test_the_noise_of_batches(power):
     for i, ratio in noise.moved(place).items():
         assert ratio.estimate == pytest.approx((1 + float(every.noise[i]) / 1e-4) ** power, rel=0.02)
         assert ratio.exceeds(1) is (power > 0 if power and every.noise[i] > 0 else None)
-    fitted = noise.fitted(every)[every.sizes["setting"] - 1]
-    assert fitted.exceeds(0) is (power > 0 if power else None)
     same = noise.equally_noisy(every)
     assert sorted(map(len, same)) == [2, 3]
     assert [noise.apart(place, one).estimate for one in same] == pytest.approx([1, 1], rel=0.02)
     assert np.sign(round(noise.power(place).estimate, 3)) == np.sign(power)
     assert noise.name(every, 0) == "rate 0.01, full batch"
+    left = noise.left(every, noise.joined(noisy(power, more=True)))
+    assert dict(left.sizes) == {"setting": 4, "n": 2, "seed": 6}
+    assert [noise.fitted(left)[i].exceeds(0) for i in (1, 2, 3)] == [None, *2 * [power > 0 if power else None]]
 
 
 def test_a_threshold_that_is_only_bounded_decides_nothing():
