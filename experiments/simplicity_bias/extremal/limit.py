@@ -65,8 +65,8 @@ def directions(d: int, noise: float, *, draws: int) -> xr.Dataset:
 RECORDS: dict[str, Recipe] = {
     "limit_directions": Recipe(
         directions,
-        {"d": [2, 3, 5, 10], "noise": [0.09, 0.36]},
-        {"draws": 1000},
+        {"d": [2, 3, 5], "noise": [0.09]},
+        {"draws": 4000},
         "To how many directions neurons of one sign turn, in the limit of many samples",
     ),
 }
