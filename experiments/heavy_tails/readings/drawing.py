@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
+from experiments.heavy_tails.drawing import ADAM, GD
 from experiments.heavy_tails.readings import gains
 from experiments.heavy_tails.teacher_student import FEATURES
 from shallow.book import figures
+from shallow.spectra.marchenko_pastur import MarchenkoPastur
 
 TITLES = {"code": r"features of the program, $\tanh(Wx/d)$", "text": r"features of the text, $\tanh(Wx/\sqrt{d})$"}
 #: Label, colour, marker and line of each network.
@@ -20,7 +24,27 @@ NETWORKS = {
 GAP = 0.6  # between the places of the two optimisers
 
 
-def by_rate(axes: tuple[Axes, Axes], record: xr.Dataset, *, top: float = 12.0) -> None:
+def against_exponent(ax: Axes, record: xr.Dataset, features: str) -> None:
+    """Test loss of each run against the untrained network, in per cent, against its exponent; words are the rates."""
+    for name, marker, colour in (("GD", "o", GD), ("Adam", "D", ADAM)):
+        runs = gains.runs_of(record, name)
+        exponents = [float(record.hill.sel(run=run).mean()) for run in runs]
+        found = [gains.effect(record, run, "training", features) for run in runs]
+        figures.errorbars(ax, exponents, found, scale=100, fmt=marker, color=colour, ms=5, capsize=0, label=name)
+        for run, x, one in zip(runs, exponents, found, strict=True):
+            side = {"ha": "right" if name == "Adam" and x > 2.4 else "left", "va": "center"}
+            shift = (-6, 0) if side["ha"] == "right" else (6, 0)
+            at = x, 100 * one.estimate
+            ax.annotate(f"{gains.rate_of(run):g}", at, shift, textcoords="offset points", fontsize="x-small", **side)
+    ax.axvspan(2, 2.5, color=figures.COLOURS["shade"], zorder=0)
+    ax.axvline(MarchenkoPastur(1500, 1000).hill, color="k", ls="--", lw=0.9)
+    ax.axhline(0, color="0.2", lw=0.9)
+    ax.set(xlabel="exponent", title="the same runs")
+    ax.title.set_fontsize("medium")
+    ax.legend(fontsize="small", loc="upper right")
+
+
+def by_rate(axes: Sequence[Axes], record: xr.Dataset, kinds: Sequence[str] = FEATURES, *, top: float = 12.0) -> None:
     """Test loss against the untrained network of the draw, in per cent, by rate; a panel for each kind of features.
 
     Means with 95 % intervals over draws; every network has its own ridge constant.  The axis ends at `top`.
@@ -29,7 +53,7 @@ def by_rate(axes: tuple[Axes, Axes], record: xr.Dataset, *, top: float = 12.0) -
     start = {"GD": 0.0, "Adam": len(runs["GD"]) + GAP}
     places = {name: start[name] + np.arange(len(some)) for name, some in runs.items()}
     ticks = [(place, f"{gains.rate_of(run):g}") for name in runs for place, run in zip(places[name], runs[name])]
-    for ax, features in zip(axes, FEATURES, strict=True):
+    for ax, features in zip(axes, kinds, strict=True):
         untrained = gains.losses(record, gains.UNTRAINED, gains.UNTRAINED, features)
         for shift, (network, (label, colour, marker, line)) in zip((-0.14, 0, 0.14), NETWORKS.items(), strict=True):
             look = {"fmt": marker + line, "color": colour, "ms": 4, "lw": 1.2, "capsize": 0}
