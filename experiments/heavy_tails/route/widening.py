@@ -301,7 +301,7 @@ def interventions(plain: xr.Dataset, whitened: xr.Dataset, cut: xr.Dataset) -> d
     own = {weights: whitened.sel(weights=weights).hill_excl.sel(form="whole") for weights in whitened.weights.values}
     without = cut.sel(rate=1.0, cut="gradient").end_hill_excl
     found = {
-        "nothing": plain.hill_excl.sel(form="whole"),
+        "as it is": plain.hill_excl.sel(form="whole"),
         "spike taken away, entries shuffled within columns": plain.hill_excl.sel(form="permuted"),
         "columns made equal": plain.hill_excl.sel(form="equal columns"),
         "covariance of the weighted inputs taken out": own["residuals"],
