@@ -155,7 +155,7 @@ SMALL = [UNTRAINED, "GD 1000", "GD 2000", "GD 3000", "Adam 0.01", "Adam 0.1", "A
 TEN = [*SMALL, "Adam 10", "Adam 100", "Adam 1000"]
 ONE = [UNTRAINED, "GD 2000", "Adam 0.1", "Adam 1", "Adam 10"]
 DRAWS = list(range(10))
-MANY, FEW = list(range(4)), list(range(3))  # with 8000 and with 2000 points, as far as the time went
+MANY, FEW = list(range(7)), list(range(3))  # with 8000 and with 2000 points, as far as the time went
 RECORDS: dict[str, Recipe] = {
     "tuned_8000": Recipe(
         tuned_losses,
