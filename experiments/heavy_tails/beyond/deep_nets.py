@@ -247,10 +247,4 @@ RECORDS: dict[str, Recipe] = {
         {"network": "ResNet18", "images": {"cifar10": 2000}, "micro_batch": 100},
         "Figures 6 and 36: another draw of ResNet18",
     ),
-    "deep_vgg11_plain": Recipe(
-        image_network,
-        {"seed": [0], "data": ["digits", "cifar10"]},
-        {"network": "VGG11", "images": {"digits": 40, "cifar10": 2000}, "micro_batch": 100, "batch_norm": False},
-        "The same of VGG11 without batch normalisation",
-    ),
 }
