@@ -12,7 +12,7 @@ PAGE = "book/cyclic_labels/index.html"
 BOX = ".preview"
 # One address of each kind: a figure and an equation of the page, a statement and a section of another one, a work.
 KINDS = {
-    'a[href="#fig-mechanism"]': r"Fig\. 1\.\d+ The exact path",
+    'a[href="#fig-mechanism"]': r"Fig\. 1\.\d+ The output",
     'a[href="#equation-eq-step"]': r"\(1\.2\)",
     'a[href="theory.html#thm-poor-cluster"]': r"Theorem 1\.1",
     'a[href="theory.html#sec-theory-trainer"]': r"Why an epoch costs so little\s*Full-batch descent",
