@@ -25,7 +25,7 @@ def test_every_public_function_has_a_place(available):
 
 
 def test_a_call_in_a_cell_leads_to_its_function(page, site):
-    page.goto(f"{site}/book/cyclic_labels/index.html")
+    page.goto(f"{site}/book/cyclic_labels/settings.html")
     link = page.locator("div.cell_input a.code-link", has_text="univariate.train").first
     link.click()
     assert page.url == f"{site}/book/library/trainers.html#shallow.train.univariate.train"
