@@ -59,11 +59,8 @@ def ends() -> dict[int | str, Interval]:
 
 
 def cost(width: str, n: int) -> Interval:
-    """Excess risk of networks that interpolate over that of those that stop; 10,000 neurons at 5000 points: after a
-    million steps, an eighth of the budget.
-    """
+    """Excess risk of networks that interpolate over that of those that stop."""
     data = (records.load(name) for name in limits.sb_01.records[:5])
-    width = limits.MILLION if width == rules.WIDE else width
     return limits.typical(1 / limits.stopped_and_driven(*data)[width].sel(n=n))
 
 

@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from experiments.heavy_tails import drawing, teacher_student
-from experiments.heavy_tails.drawing import ADAM, GD
+from experiments.heavy_tails.drawing import ADAM
 from experiments.heavy_tails.first_update import bulk
 from experiments.heavy_tails.route import rules, widening
 from shallow import stats
@@ -18,7 +18,6 @@ from shallow.spectra import esd
 from shallow.spectra.profiles import ProfileLaw
 
 GREY, GREEN = "0.45", "#009E73"
-CUT_LOOKS = {"nothing": "k", "update": GD, "gradient": ADAM}
 
 
 def law_line(ax, law: ProfileLaw, share: float = 1.0, **look) -> None:
