@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,9 +10,13 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.simplicity_bias import laboratory
+from experiments.simplicity_bias import laboratory, two_fits
+from shallow import alignment, stats
 from shallow.book import figures
+from shallow.data import teachers
 from shallow.data.teachers import NOISE
+from shallow.nets import TwoLayer
+from shallow.train import flow
 
 
 def with_test(ends: xr.Dataset) -> xr.Dataset:
@@ -30,6 +34,63 @@ def against_size(ax: Axes, ends: xr.Dataset) -> None:
     ax.axhline(NOISE, color="k", ls="--", lw=0.8)
     ax.set(xscale="log", yscale="log", xlabel="samples $n$", ylabel="mean square")
     ax.set_yticks(np.logspace(-12, 0, 5))
+
+
+def angles(ax: Axes, networks: Mapping[str, TwoLayer]) -> None:
+    """Histograms of the angle between a network's neurons and the teacher e_1, by name; the first grey."""
+    bins = np.linspace(0, 180, 46)
+    for (label, network), colour in zip(networks.items(), ("0.6", figures.COLOURS["train"]), strict=True):
+        angle = np.degrees(np.arccos(network.W[:, 0] / np.linalg.norm(network.W, axis=1)))
+        ax.hist(angle, bins, histtype="step", lw=1.4, color=colour, label=label)
+    ax.set(xlabel="angle to the teacher (degrees)", ylabel="neurons", yscale="log", xticks=range(0, 181, 45))
+    ax.legend(fontsize="small")
+
+
+def pulls_around(ax: Axes, sizes: Sequence[int]) -> None:
+    """The pull D_n(w) of a sample of each size in the plane, while w goes once around the circle."""
+    around = np.linspace(0, 2 * np.pi, 2401)
+    circle = np.stack([np.cos(around), np.sin(around)], axis=1)
+    for n, style in zip(sizes, figures.mode_styles(len(sizes)), strict=True):
+        sample = teachers.gaussian(stats.stream("loop", n), teachers.first_axis(2), n)
+        ax.plot(*alignment.vector(*sample, circle).T, lw=1, label=f"$n = {n}$", **style)
+    ax.plot(0.5, 0, "+", color="k", ms=10, mew=2)
+    ax.set(xlabel="first coordinate of $D(w)$", ylabel="second coordinate", aspect="equal", adjustable="datalim")
+    ax.legend(fontsize="x-small")
+
+
+def turning_and_growing(axes: Sequence[Axes], path, pull: np.ndarray) -> None:
+    """Along a path of :func:`.early_alignment.path`: cosines of the neurons to their pulls, and sums of a^2 by sign."""
+    sign = np.sign(path.v[0])
+    cosine = np.einsum("tmd,md->tm", path.W, pull) * sign / np.linalg.norm(path.W, axis=2)
+    for side, name, style in ((1, "label_plus", "-"), (-1, "label_minus", "--")):
+        part, colour = sign == side, figures.COLOURS[name]
+        axes[0].plot(path.times[1:], cosine[1:, part], color=colour, lw=0.4, alpha=0.5)
+        label = f"$a_j {'><'[side < 0]} 0$"
+        axes[1].plot(path.times, (path.v[:, part] ** 2).sum(1), style, color=colour, label=label)
+    axes[0].set(xscale="log", xlabel="time", ylabel="cosine to the pull")
+    axes[1].set(yscale="log", xlabel="time", ylabel=r"$\sum a_j^2$")
+    axes[1].legend(fontsize="small")
+
+
+def distances(ax: Axes, x: np.ndarray, y: np.ndarray, start: TwoLayer) -> None:
+    """Relative distance of a network from the two fits and from the one fit along its training."""
+    run = flow.train(x, y, start, step=0.05, steps=3000, records=40)
+    whole = np.linalg.lstsq(x, y)[0]
+    for label, target, style in (("two fits", two_fits.fits(x, y), "-"), ("one fit", np.stack([whole, whole]), "--")):
+        fitted = two_fits.as_network(target)
+        apart = [two_fits.distance(TwoLayer(W, start.b, v), fitted, x) for W, v in zip(run.W, run.v)]
+        ax.plot(0.05 * run.steps, apart, style, color="k", label=f"from the {label}")
+    ax.set(yscale="log", xlabel="time", ylabel="relative distance")
+    ax.legend(fontsize="small")
+
+
+def worth(ax: Axes, sizes: Sequence[int], trained: np.ndarray, expected: np.ndarray) -> None:
+    """Excess risks of trained networks (size, run), and those expected of one fit and of two (size, 2)."""
+    ax.plot(sizes, trained, "o", ms=3, color=figures.COLOURS["test"])
+    for label, values, style in (("two fits", expected[:, 1], "-"), ("one fit", expected[:, 0], "--")):
+        ax.plot(sizes, values, style, color="k", label=label)
+    ax.set(xscale="log", yscale="log", xlabel="samples $n$", ylabel="excess risk")
+    ax.legend(fontsize="small")
 
 
 def cut_group(axes: Sequence[Axes]) -> None:
