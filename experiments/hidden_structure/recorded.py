@@ -6,6 +6,7 @@ from experiments.hidden_structure import polynomials
 from experiments.hidden_structure.alignment import alignment_moments, kernel_paths, polynomial_probes
 from experiments.hidden_structure.cited import cells as cited
 from experiments.hidden_structure.cited import parity, silent_alignment, two_stage
+from experiments.hidden_structure.document import cells as document
 from experiments.hidden_structure.frozen import cells as frozen_machines
 from experiments.hidden_structure.orthants import orthant_sweeps
 from experiments.hidden_structure.polynomial_machines import cells as polynomial_machines
@@ -25,4 +26,5 @@ MODULES = (
     two_stage,
     cited,
     parity,
+    document,
 )
