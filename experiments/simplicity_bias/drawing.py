@@ -112,21 +112,34 @@ def cut_group(axes: Sequence[Axes]) -> None:
 
 
 def first_preset() -> Figure:
-    """The laboratory's first preset as a figure, for readers without scripts: the neurons, and how they gather."""
+    """The laboratory's first preset as a figure, for readers without scripts: its two plots."""
     *_, chosen = laboratory.PRESETS[0]
     values, network = laboratory.train(chosen)
-    start = laboratory.draw(chosen).network
-    figure = plt.figure(figsize=(10, 3.6), layout="constrained")
-    left, right = figure.add_subplot(121, projection="polar"), figure.add_subplot(122)
-    for one, style in ((start, {"alpha": 0.35, "ms": 3}), (network, {"ms": 4})):
-        length = 1 + np.log10(np.abs(one.v) * np.linalg.norm(one.W, axis=1)) / 9
-        angle = np.arctan2(one.W[:, 1], one.W[:, 0])
-        for sign, colour in ((1, "#0072B2"), (-1, "#D55E00")):
-            left.plot(angle[sign * one.v > 0], length[sign * one.v > 0], "o", color=colour, **style)
-    left.set(yticks=[], ylim=(0, 1))
+    drawn = laboratory.draw(chosen)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    for angle in degrees_aside(drawn.x[:, ::-1] * [-1, 1])[0]:  # of the borders
+        left.axvline(angle, color="0.8", lw=0.6, zorder=0)
+    for one, style in ((drawn.network, {"alpha": 0.35, "ms": 3}), (network, {"ms": 4})):
+        angle, half = degrees_aside(one.W)
+        size = half * (5 + np.log10(np.abs(one.v) * np.linalg.norm(one.W, axis=1)))
+        for sign, colour in ((1, figures.COLOURS["label_plus"]), (-1, figures.COLOURS["label_minus"])):
+            left.plot(angle[sign * one.v > 0], size[sign * one.v > 0], "o", color=colour, **style)
+    left.set_xscale("asinh", linear_width=1)
+    ticks = [-90, -20, -5, -1, 0, 1, 5, 20, 90]
+    left.set(
+        xlabel=r"degrees from $\pm\beta^*$", xlim=(-90, 90), xticks=ticks, xticklabels=ticks, yticks=[], ylim=(-6, 6)
+    )
+    left.set_ylabel(r"size towards $\beta^*$ (up), $-\beta^*$ (down)")
     steps = laboratory.log_spaced(chosen["steps"], laboratory.DECADE)
-    right.loglog(steps[1:], values["groups"][1:], color="#0072B2", label="groups of neurons")
-    right.loglog(steps[1:], values["distance"][1:], "--", color="#D55E00", label="distance from the two fits")
-    right.set(xlabel="step", ylim=(1e-16, 200))
+    ratio = np.array(values["train"]) / laboratory.references(drawn, chosen)[0]["train"]
+    right.loglog(steps[1:], values["groups"][1:], color="k", label="neurons to which it amounts")
+    right.loglog(steps[1:], ratio[1:], color=figures.COLOURS["train"], label="training loss over that of least squares")
+    right.set(xlabel="step", ylim=(0.5, 80))
     right.legend()
     return figure
+
+
+def degrees_aside(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Degrees of w, or of -w where that is nearer to the first axis, and 1 or -1 for which; rows of w are vectors."""
+    half = np.where(w[:, 0] < 0, -1, 1)
+    return np.degrees(np.arctan2(half * w[:, 1], half * w[:, 0])), half

@@ -24,7 +24,7 @@ OPENED = {
     "heavy_tails": ("", 1e-10),  # an alignment of 0.003 is so near
     "hidden_structure": ("After epoch {epochs}: ", 1e-9),
     "localization": ("After step {steps:,}: ", 0),
-    "simplicity_bias": ("After step 10,000: 99 % of the network in ", 1e-12),
+    "simplicity_bias": ("After step 100,000: 99 % of the network amounts to ", 1e-12),
 }
 #: Where presets are long: those that are trained again here.  The others are in node, whose engine is Chromium's.
 SHORT = {"hidden_structure": ("plane", "cubic"), "localization": ()}
@@ -158,8 +158,8 @@ KEYBOARD = {
     "simplicity_bias": (
         {"points": "ArrowLeft"},
         {"margin": "0.5", "first weights": "Gaussian", "steps": "1000", "points in a batch": "8"},
-        ["with_margin(rng, 500, 2, 0.5)", "batch=8", "nets.small("],
-        "n=500&margin=0.5",
+        ["with_margin(rng, 50, 2, 0.5)", "batch=8", "nets.small("],
+        "n=50&margin=0.5",
         "After step 1,000:",
     ),
 }
@@ -206,7 +206,7 @@ STARTED = {
     "heavy_tails": ("labels=permuted", "Agrees with the book's run to"),
     "hidden_structure": ("first=1+epoch", "explains 0 % of the variance"),
     "localization": ("constant=0.5&", "40 negative biases, no positive bias, Agrees with the book's run to"),
-    "simplicity_bias": ("margin=0&", "in 4 groups of neurons"),
+    "simplicity_bias": ("margin=0&", "amounts to 5 neurons"),
 }
 
 

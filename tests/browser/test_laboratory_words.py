@@ -33,7 +33,12 @@ MARKS = {
     "heavy_tails": ["tick: one eigenvalue now", "the largest after step 1, by theory"],
     "hidden_structure": ["empty orthant: no training point", "the others", "one half: chance"],
     "localization": ["positive weight", "negative weight", "between the signs of the biases b"],
-    "simplicity_bias": ["positive output weight a", "negative", "where small neurons turn to", "no points here"],
+    "simplicity_bias": [
+        "positive output weight a",
+        "negative",
+        "border of a point: neurons see it on one side only",
+        "where small neurons turn to",
+    ],
 }
 #: Presets of which there is nothing to run: they tell at once.
 AT_ONCE = ("before", "nothing")

@@ -1,12 +1,13 @@
 /* The plots of the laboratories.
  *
- * A panel is { title, main, x: { name, label, range, ticks, write }, y: { label, range(view) }, data(view), series,
- * under, draw, rest, shows, bare, height, key, tells }.  Series are { label, colour, dash, width, fill, dots, digits,
- * write, ghost }, colours names of custom properties; `under(paint, view)` and `draw(paint, view)` add marks below and
- * above the curves.  Name, label and range of x may be functions of the view, which `ticks` and `write` get after the
- * number.  `rest(view)` is the index whose values the legend has without a pointer, `shows(view)` whether there is
- * anything to plot; a panel that is `bare` has no axes and no pointer.  Where x is named after the laboratory's unit
- * the moment is marked to which the reader went back; series with `ghost` are drawn for the reader's last run as well.
+ * A panel is { title, main, x: { name, label, range, ticks, splits, write }, y: { label, range(view), ticks, splits },
+ * data(view), series, under, draw, rest, shows, bare, height, key, tells }.  Series are { label, colour, dash, width,
+ * fill, dots, digits, write, ghost }, colours names of custom properties; `under(paint, view)` and `draw(paint, view)`
+ * add marks below and above the curves.  Name, label and range of x may be functions of the view, which `ticks` and
+ * `write` get after the number; `splits(view, low, high)` are the places of ticks, where those of round numbers will not
+ * do.  `rest(view)` is the index whose values the legend has without a pointer, `shows(view)` whether there is anything
+ * to plot; a panel that is `bare` has no axes and no pointer.  Where x is named after the laboratory's unit the moment
+ * is marked to which the reader went back; series with `ghost` are drawn for the reader's last run as well.
  * `handles(view)`, [{ id, x, y }], can be taken and drawn sideways: `moved(view, id, x)` are the settings then, which
  * `change(settings, over)` is given, `over` once the handle is let go.
  * `key(view)` lists what else is drawn, [{ label, colour, mark }], and `tells(view)` says what the plot shows.
@@ -53,11 +54,12 @@ globalThis.ShallowLab ??= { models: {} };
     const past = () => ({ ...view, ...view.ghost, live: false, book: null });
     const haunted = () => view.ghost !== null && panel.series.some((one) => one.ghost);
 
-    const axis = ({ label, ticks }, size) => ({
+    const axis = ({ label, ticks, splits }, size) => ({
       show: !panel.bare, label: valueOf(label, view), size, labelSize: 20, gap: 4, labelGap: 0, font: "12px sans-serif",
       labelFont: "13px sans-serif", stroke: () => colour("text"), ticks: { show: false },
       grid: { stroke: () => colour("grid"), width: 1 },
-      values: (u, splits) => splits.map((at) => (ticks ?? String)(at, view)), space: 45,
+      values: (u, all) => all.map((at) => (ticks ?? String)(at, view)), space: 45,
+      ...(splits && { splits: (u, which, low, high) => splits(view, low, high) }),
     });
     const series = ({ label, colour: name, dash, width = 2, fill, dots = false, digits = 3, write }) => ({
       label, dash, width, stroke: () => colour(name), fill: fill && (() => colour(fill)),

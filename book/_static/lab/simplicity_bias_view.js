@@ -1,5 +1,5 @@
-/* What the laboratory of simplicity bias shows: its controls, the neurons as arrows, the function over the angle, and
- * four curves.
+/* What the laboratory of simplicity bias shows: its controls; the neurons among the borders of the points, and to how
+ * many they amount; below these the losses, the function over the angle, and the distance from the two fits.
  */
 (() => {
   "use strict";
@@ -10,85 +10,110 @@
   const POINTS = [3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000];
   const SCALES = [1e-6, 1e-5, 1e-4, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
   const WIDTHS = [2, 4, 8, 16, 32, 64, 128, 256, 512], RATES = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
-  const FEWEST = 10 ** -16, ANGLES = Array.from({ length: 361 }, (_, k) => k - 180), DEGREE = Math.PI / 180;
+  const FEWEST = 10 ** -16, NOTHING = 1e-20, ANGLES = Array.from({ length: 361 }, (_, k) => k - 180), DEGREE = Math.PI / 180;
   const whole = (number) => Math.round(number).toLocaleString("en-US");
   const short = (number) => (number < 1e-3 ? number.toExponential(1) : number.toPrecision(3));
   const log = (number) => (number == null ? null : Math.log10(Math.max(number, FEWEST)));
   const last = (values) => values?.[values.length - 1];
 
-  // Data of the settings with what is known without training, kept until others are asked for.
-  let kept = { key: null };
+  // Data of the settings with what is known without training: those of the run shown and of the last one are kept.
+  const kept = new Map();
   function known(settings) {
-    const data = sample(settings);
-    if (kept.key === data.key) return kept;
-    kept = { key: data.key, data, references: references(data), extremal: plane.extremal(data) };
-    return kept;
+    const key = ["seed", "n", "margin", "noise"].map((name) => settings[name]).join();
+    if (!kept.has(key)) {
+      const data = sample(settings);
+      if (kept.size > 2) kept.delete(kept.keys().next().value);
+      kept.set(key, { data, references: references(data), extremal: plane.extremal(data) });
+    }
+    return kept.get(key);
   }
-  // The neurons: direction in degrees, log10 of |a||w|, sign of a.
+  // Degrees from the line of +-beta*: those of -w for a neuron that points to -beta*, whose borders are those of w.
+  const aside = (angle) => (angle > 90 ? angle - 180 : angle < -90 ? angle + 180 : angle);
+  // The neurons: degrees aside, whether towards +-beta* (1, -1), log10 of |a||w|, sign of a.
   const neurons = ({ arrays: { W = [], a = [] } }) => Array.from(a, (out, j) => {
-    const size = Math.abs(out) * Math.sqrt(W[2 * j] ** 2 + W[2 * j + 1] ** 2);
-    return { angle: Math.atan2(W[2 * j + 1], W[2 * j]) / DEGREE, size: log(size), sign: Math.sign(out) };
+    const angle = Math.atan2(W[2 * j + 1], W[2 * j]) / DEGREE, size = Math.hypot(W[2 * j], W[2 * j + 1]);
+    return { angle: aside(angle), half: Math.abs(angle) > 90 ? -1 : 1, size: log(Math.abs(out) * size),
+      sign: Math.sign(out) };
   });
-  // Nine decades up to one; smaller neurons lie at the centre.
-  const DECADES = 9, reach = ({ size }) => Math.min(1.1, Math.max(0.02, 1 + size / DECADES));
+  // Degrees across the plot, enlarged in the middle; decades up and down from the middle, the least at the start.
+  const across = (angle) => Math.asinh(angle), SIDE = across(90);
+  const least = ({ settings: { scale, width, start } }) => Math.min(-3, Math.max(-20,
+    Math.floor(Math.log10(scale ** (start === "dominated" ? 3 : 2) / width))));
+  // Where a quarter, a half and three quarters of the decades, whole ones, lie in either half.
+  const halves = (view) => {
+    const step = Math.ceil(-least(view) / 4), all = [0, 1, 2, 3].map((k) => 1 + k * step / least(view));
+    return [...all, ...all.map((at) => -at)].filter((at) => Math.abs(at) > 0.2).sort((a, b) => a - b);
+  };
+  const up = ({ size, half }, view) => half * Math.min(1.1, Math.max(0, 1 - size / least(view)));
 
   function describe({ settings, diverged, values, epochs }) {
     if (diverged !== null) return `Training diverged by step ${whole(diverged)}: the learning rate is too large.`;
     const step = epochs[values.train.length - 1], [one, two] = known(settings).references;
     const [train, test, distance, groups] = lab.columns.map(([key]) => last(values[key]));
-    const four = (loss) => (loss < 1e-3 ? short(loss) : loss.toFixed(4));
-    return `${step ? `After step ${whole(step)}` : "Before training"}: 99 % of the network in ${groups} `
-      + `group${groups === 1 ? "" : "s"} of neurons; distance from the two fits `
-      + `${distance < 1e-12 ? "below 1e-12" : short(distance)}; training loss `
-      + `${four(train)} (one fit ${four(one.train)}, two fits ${four(two.train)}), `
-      + `test loss ${four(test)} (${four(one.test)}, ${four(two.test)}).`;
+    const four = (loss) => (loss < 1e-12 ? "below 1e-12" : loss < 1e-3 ? short(loss) : loss.toFixed(4));
+    const share = train > 1e-12 && one.train > NOTHING 
+      ? `, ${short(train / one.train)} of that of least squares (two fits ${short(two.train / one.train)})` : "";
+    return `${step ? `After step ${whole(step)}` : "Before training"}: 99 % of the network amounts to ${groups} `
+      + `neuron${groups === 1 ? "" : "s"}; training loss ${four(train)}${share}; test loss ${four(test)} (least squares `
+      + `${four(one.test)}); distance from the two fits ${distance < 1e-12 ? "below 1e-12" : short(distance)}.`;
   }
 
   // ------------------------------------------------------------------------------------------------ what is painted
 
   const disc = (context, x, y, size) => { context.beginPath(); context.arc(x, y, size, 0, 7); };
-  // Neurons as arrows from the centre, points around the circle, extremal vectors as triangles.
-  function arrows({ context, colour, scale, box }, view) {
-    const { data, extremal } = known(view.settings), centre = [box.left + box.width / 2, box.top + box.height / 2];
-    const radius = 0.41 * Math.min(box.width, box.height), { margin, n, x } = data;
-    const at = (angle, length) =>
-      [centre[0] + radius * length * Math.cos(angle), centre[1] - radius * length * Math.sin(angle)];
-    const line = (angle, from, to) => {
-      context.beginPath();
-      context.moveTo(...at(angle, from));
-      context.lineTo(...at(angle, to));
-      context.stroke();
-    };
+  /* The borders of the points as lines, below; the neurons, to beta* in the upper half and to -beta* in the lower one,
+   * and at the edges where small ones turn to.
+   */
+  function borders({ context, colour, scale, box, x, y }, view) {
+    const { data } = known(view.settings), { n, z } = data;
     context.save();
-    context.lineWidth = scale;
-    context.fillStyle = colour("shade");  // where no input can lie
-    for (const side of [Math.PI / 2, -Math.PI / 2]) {
-      context.beginPath();
-      context.moveTo(...centre);
-      context.arc(...centre, radius, side - Math.asin(margin), side + Math.asin(margin));
-      context.fill();
-    }
-    context.strokeStyle = colour("grid");
-    for (const ring of [1, 2 / 3, 1 / 3]) { disc(context, ...centre, ring * radius); context.stroke(); }
     context.strokeStyle = colour("quiet");
-    context.globalAlpha = Math.min(1, 100 / n + 0.15);
-    for (let k = 0; k < n; k++) line(Math.atan2(x[2 * k + 1], x[2 * k]), 1.01, 1.06);
-    context.globalAlpha = 1;
-    for (const one of neurons(view)) {
-      const angle = one.angle * DEGREE, tip = at(angle, reach(one));
-      context.strokeStyle = context.fillStyle = colour(one.sign > 0 ? "plus" : "minus");
-      line(angle, 0, reach(one));
-      disc(context, ...tip, 3 * scale);
-      context.fill();
+    context.globalAlpha = Math.min(0.6, 0.12 + 40 / n);
+    context.lineWidth = scale;
+    context.beginPath();
+    for (let k = 0; k < n; k++) {
+      const at = x(across(aside(Math.atan2(z[2 * k], -z[2 * k + 1]) / DEGREE)));
+      context.moveTo(at, box.top);
+      context.lineTo(at, box.top + box.height);
     }
-    for (const { x: u, y: v, sign } of extremal) {
-      const angle = Math.atan2(v, u);
+    context.stroke();
+    context.restore();
+    context.save();
+    context.strokeStyle = colour("quiet");
+    context.lineWidth = scale;
+    context.beginPath();
+    context.moveTo(box.left, y(0));
+    context.lineTo(box.left + box.width, y(0));
+    context.stroke();
+    context.restore();
+  }
+  function places({ context, colour, scale, box, x, y }, view) {
+    const edge = { 1: box.top, "-1": box.top + box.height }, size = 5 * scale;
+    context.save();
+    for (const { x: u, y: v, sign } of known(view.settings).extremal) {
+      const at = x(across(aside(Math.atan2(v, u) / DEGREE))), half = u < 0 ? -1 : 1;
       context.fillStyle = colour(sign > 0 ? "plus" : "minus");
       context.beginPath();
-      context.moveTo(...at(angle, 1.07));
-      context.lineTo(...at(angle - 0.04, 1.17));
-      context.lineTo(...at(angle + 0.04, 1.17));
+      context.moveTo(at, edge[half] + half * 2 * size);
+      context.lineTo(at - size, edge[half]);
+      context.lineTo(at + size, edge[half]);
       context.fill();
+    }
+    context.lineWidth = scale;
+    context.strokeStyle = colour("ground");
+    for (const one of neurons(view)) {
+      context.fillStyle = colour(one.sign > 0 ? "plus" : "minus");
+      disc(context, x(across(one.angle)), y(up(one, view)), 4 * scale);
+      context.fill();
+      context.stroke();
+    }
+    context.font = `${12 * scale}px sans-serif`;
+    context.textAlign = "left";
+    context.lineWidth = 4 * scale;  // around the words
+    context.fillStyle = colour("text");
+    for (const [word, at] of [["towards β*", box.top + 16 * scale], ["towards −β*", box.top + box.height - 8 * scale]]) {
+      context.strokeText(word, box.left + 6 * scale, at);
+      context.fillText(word, box.left + 6 * scale, at);
     }
     context.restore();
   }
@@ -107,45 +132,12 @@
     }
     context.restore();
   }
-  // How far from +-beta* the picture of the clusters reaches, in degrees; angles there, of either sign.
-  const aside = (angle) => (angle > 90 ? angle - 180 : angle < -90 ? angle + 180 : angle);
-  function width(view) {
-    const heavy = neurons(view), most = Math.max(-99, ...heavy.map(({ size }) => size));
-    const far = heavy.filter(({ size }) => size > most - 3).map(({ angle }) => Math.abs(aside(angle)));
-    const spread = Math.max(1, ...far);
-    return [2, 5, 10, 20, 45, 90].find((limit) => spread < limit) ?? 90;
-  }
-  const lowest = (view) => Math.floor(Math.min(-3, ...neurons(view).map(({ size }) => Math.max(size, -20))));
-  // Directions at which a point changes sides, and the neurons.
-  const MANY = 60;
-  function clusters({ context, colour, scale, box, x, y }, view) {
-    const { z } = known(view.settings).data, limit = width(view);
-    const cuts = Array.from({ length: z.length / 2 }, (_, k) => aside(Math.atan2(z[2 * k], -z[2 * k + 1]) / DEGREE))
-      .filter((angle) => Math.abs(angle) <= limit);
-    const top = cuts.length > MANY ? box.top + box.height - 12 * scale : box.top;  // where there are many, a rug
-    context.save();
-    context.strokeStyle = colour("quiet");
-    context.lineWidth = 0.5 * scale;
-    for (const angle of cuts) {
-      context.beginPath();
-      context.moveTo(x(angle), top);
-      context.lineTo(x(angle), box.top + box.height);
-      context.stroke();
-    }
-    for (const { angle, size, sign } of neurons(view)) {
-      if (Math.abs(aside(angle)) > limit) continue;
-      context.fillStyle = colour(sign > 0 ? "plus" : "minus");
-      disc(context, x(aside(angle)), y(size), 4 * scale);
-      context.fill();
-    }
-    context.restore();
-  }
   // --------------------------------------------------------------------------------------------------- what is shown
 
   const POWERS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
   const power = (at) => (Number.isInteger(at)
     ? `${at < 0 ? "10⁻" : "10"}${[...String(Math.abs(at))].map((digit) => POWERS[digit]).join("")}` : "");
-  const steps = { name: "step", label: "step (from 1)", range: ({ last }) => [0, Math.log10(Math.max(10, last))],
+  const steps = { name: "step", label: "step", range: ({ last }) => [0, Math.log10(Math.max(10, last))],
     write: (at) => whole(10 ** at), ticks: power };
   // Curves by key against the step, as logarithms; step 0 stands left of the axis.
   const curves = (keys, levels = () => []) => (view) => {
@@ -158,23 +150,47 @@
     const all = [...(values[key] ?? []), ...(book?.values[key] ?? [])].filter(Number.isFinite).map(log);
     return [Math.floor(Math.min(least, ...all)), Math.ceil(Math.max(most, ...all))];
   };
-  const written = (at) => short(10 ** at), counted = (at) => whole(10 ** at);
+  const written = (at) => (10 ** at > FEWEST ? short(10 ** at) : "<1e-16"), counted = (at) => whole(10 ** at);
+  // Logarithms of the number of neurons, and of the training loss over that of least squares, which needs noise.
+  const ratios = (from, view) => {
+    const { train } = known(view.settings).references[0];
+    return view.epochs.map((_, k) => (train > NOTHING && from?.train?.[k] != null ? log(from.train[k] / train) : null));
+  };
+  function story(view) {
+    const { epochs, values, live, settings } = view, book = live ? view.book?.values : null;
+    const counts = (from) => epochs.map((_, k) => log(from?.groups?.[k]));
+    const [one, two] = known(settings).references.map(({ train }) => train);
+    const level = one > NOTHING ? log(two / one) : null;
+    return [epochs.map((step) => (step ? Math.log10(step) : -1)), counts(values), ratios(values, view),
+      epochs.map(() => level), counts(book), ratios(book, view)];
+  }
+  function storied(view) {
+    const all = [view.values, view.book?.values].flatMap((from) => ratios(from, view)).filter(Number.isFinite);
+    return [Math.max(-6, Math.min(-0.4, ...all)), Math.log10(Math.max(20, 1.2 * view.settings.width))];
+  }
+  function storyTicks(view, low, high) {
+    const fine = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500].map(Math.log10);
+    return (low > -2 ? fine : [-6, -5, -4, -3, -2, -1, 0, 1, 2]).filter((at) => at > low && at < high);
+  }
   const now = { colour: "train", write: written, ghost: true };
   const then = { label: "book's", colour: "train-pale", width: 1, write: written };
   const choice = (name, group, options, label, help) => ({ name, label, kind: "choice", options, group, help });
   const slider = (...of) => ({ ...choice(...of), kind: "scale" });
-  const signs = [{ label: "positive output weight a", colour: "plus", mark: "dot" },
-    { label: "negative", colour: "minus", mark: "dot" }];
-
   // Seconds that a run takes, about: a step costs by the point and by the neuron, or by both in a batch.
   const seconds = ({ n, width, steps, batch }) => (batch === "all" || Number(batch) >= n
     ? steps * (1e-8 * n + 3e-8 * width) : steps * (1e-6 + 1e-8 * Number(batch) * width));
 
   // What each plot shows now.
-  function arrowsTold(view) {
-    const all = neurons(view), heaviest = all.reduce((one, other) => (other.size > one.size ? other : one), all[0]);
-    return heaviest ? `${all.length} neurons as arrows; ${last(view.values.groups)} groups of them hold 99 % of the `
-      + `network; the heaviest one points to ${Math.round(heaviest.angle)} degrees.` : "No neurons.";
+  function neuronsTold(view) {
+    const all = neurons(view), most = Math.max(...all.map(({ size }) => size));
+    const far = all.filter(({ size }) => size > most - 2).map(({ angle }) => Math.abs(angle));
+    return all.length ? `${all.length} neurons; those within a hundredth of the heaviest lie up to `
+      + `${Math.max(...far).toPrecision(2)} degrees from ±β*.` : "No neurons.";
+  }
+  function storyTold(view) {
+    const ratio = ratios(view.values, view)[view.values.train.length - 1];
+    return `99 % of the network amounts to ${last(view.values.groups)} neurons`
+      + `${ratio == null ? "" : `; the training loss is ${short(10 ** ratio)} of that of least squares`}.`;
   }
   function circleTold({ settings, arrays: { W, a } }) {
     if (!W) return "No network.";
@@ -185,9 +201,6 @@
     };
     return `The network and the two fits differ by at most ${short(Math.max(...ANGLES.map(gap)))} around the circle.`;
   }
-  const clustersTold = (view) => `Neurons up to ${width(view)} degrees from ±β*; the lines mark directions at which `
-    + "a point changes sides.";
-  const groupsTold = ({ values }) => `${last(values.groups)} groups of neurons hold 99 % of the network.`;
   const lossTold = ({ values }) => `Training loss ${short(last(values.train))}, test loss ${short(last(values.test))}.`;
   const distanceTold = ({ values }) => `The distance is ${short(last(values.distance))}.`;
 
@@ -196,12 +209,12 @@
     needs: ["streams", "plane"], unit: "step", records: ({ steps }) => records(steps), length: ({ steps }) => steps,
     duration: { slow: 20000, fast: 6000 }, tolerance: 1e-9, least: 0.001, describe, refuse: () => null,
     columns: [["train", "training loss", short], ["test", "test loss", short],
-      ["distance", "distance from the two fits", short], ["groups", "groups of neurons", String]],
+      ["distance", "distance from the two fits", short], ["groups", "neurons it amounts to", String]],
     seconds,
     controls: [
       slider("n", "data", POINTS, "points", "number of training points"),
       choice("margin", "data", [0, 0.1, 0.3, 0.5], "margin",
-        "how far points keep from the line across the teacher; 0: they lie in all directions"),
+        "how far points keep from the line across the teacher, so that their borders keep from β*; 0: they do not"),
       choice("noise", "data", [0, 0.01, 0.09, 0.25, 1], "noise σ²", "variance of the noise in the labels"),
       slider("width", "network", WIDTHS, "neurons", "number of hidden neurons"),
       choice("start", "network", ["dominated", "Gaussian"], "first weights",
@@ -212,19 +225,38 @@
       slider("rate", "training", RATES, "learning rate", "size of the steps of gradient descent"),
       choice("steps", "training", [1000, 3000, 10000, 30000, 100000, 300000], "steps", "length of the run"),
       choice("batch", "training", ["all", "32", "8", "1"], "points in a batch",
-        "how many points a step looks at: all, or some drawn at random"),
+        "how many points a step sees: all, which makes steps exact, or some drawn at random"),
     ],
     panels: [
       {
-        title: "Every neuron: where it points, and how heavy it is", main: true, bare: true, height: 264,
-        tells: arrowsTold,
-        key: () => [...signs, { label: "where small neurons turn to", colour: "text", mark: "down" },
-          { label: "no points here", colour: "shade", mark: "band" }],
-        x: { name: "", label: "", range: [0, 1], write: String }, y: { label: "", range: () => [0, 1] },
-        series: [{ label: "", colour: "text" }], data: () => [[0, 1], [null, null]], draw: arrows,
+        title: "Every neuron: where it points (across), and its size (up and down)", main: true, height: 264,
+        tells: neuronsTold,
+        key: () => [{ label: "positive output weight a", colour: "plus", mark: "dot" },
+          { label: "negative", colour: "minus", mark: "dot" },
+          { label: "border of a point: neurons see it on one side only", colour: "quiet", mark: "line" },
+          { label: "where small neurons turn to", colour: "text", mark: "down" }],
+        x: { name: "", label: "degrees from ±β*, enlarged in the middle", range: [-SIDE, SIDE], write: String,
+          splits: () => [-90, -20, -5, -1, 0, 1, 5, 20, 90].map(across),
+          ticks: (at) => String(Math.round(Math.sinh(at))).replace("-", "−") },
+        y: { label: "|a||w|", range: () => [-1.12, 1.12], splits: halves,
+          ticks: (at, view) => (Math.abs(at) === 1 ? "1" : power(Math.round(least(view) * (1 - Math.abs(at))))) },
+        series: [{ label: "", colour: "text" }], data: () => [[-SIDE, SIDE], [null, null]], under: borders, draw: places,
       },
       {
-        title: "Mean squared error, training and test", main: true, tells: lossTold, x: steps,
+        title: "To how many neurons it amounts, and what it leaves of the noise", main: true, tells: storyTold,
+        key: () => [{ label: "neurons of one sign that see the same points count as one", colour: "text", mark: "line" }],
+        x: steps,
+        y: { label: "number, or ratio", range: storied, splits: storyTicks,
+          ticks: (at) => (at <= -2 ? power(at) : String(Number((10 ** at).toPrecision(1)))) },
+        series: [{ label: "neurons", colour: "text", write: counted, ghost: true },
+          { ...now, label: "training loss / least squares" },
+          { label: "two fits / least squares", colour: "purple", dash: [2, 4], width: 1, write: written },
+          { label: "book's neurons", colour: "quiet", width: 1, write: counted },
+          { ...then, label: "book's loss" }],
+        data: story,
+      },
+      {
+        title: "Mean squared error, training and test", tells: lossTold, x: steps,
         y: { label: "loss", range: decades("train", -2, 0.1), ticks: power },
         series: [
           { label: "training", ...now }, { ...now, label: "test", colour: "test", dash: [8, 3] },
@@ -248,19 +280,6 @@
           return [ANGLES, network, over((u, v) => twoFits(halves, u, v)), over((u) => u)];
         },
         under: labels, rest: () => 180,
-      },
-      {
-        title: "The neurons' directions, enlarged", tells: clustersTold,
-        key: () => [...signs, { label: "here a point changes sides", colour: "quiet", mark: "line" }],
-        x: { name: "angle", label: "degrees from ±β*", range: (view) => [-width(view), width(view)], write: String,
-          ticks: String },
-        y: { label: "|a||w|", range: (view) => [lowest(view), 1], ticks: power },
-        series: [{ label: "", colour: "text" }], data: () => [[-90, 90], [null, null]], draw: clusters,
-      },
-      {
-        title: "Groups of neurons with 99 % of the network", tells: groupsTold,
-        x: steps, y: { label: "groups", range: decades("groups", 0, 1), ticks: power },
-        series: [{ ...now, label: "groups", write: counted }, { ...then, write: counted }], data: curves(["groups"]),
       },
       {
         title: "Relative distance from the two fits", tells: distanceTold, x: steps,
