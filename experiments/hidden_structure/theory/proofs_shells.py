@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import xarray as xr
 
 from experiments.hidden_structure import constructed, shells
 from experiments.hidden_structure.folding import cells as folding
@@ -105,6 +104,17 @@ def three_terms(points: int = 40) -> dict[str, float]:
     return {"right": right, "wrong": wrong}
 
 
+def contained(depth: int, points: int = 40) -> tuple[float, bool]:
+    """The last layer's parameters on the gradients of the logit less the logit, over the largest logit; and whether
+    they have its sign on the gradients of the probability."""
+    weights, biases, x = _small(depth, points)
+    logit = mlp.stacked([(weights, biases)]).forward(x)[0]
+    last = np.zeros(sum(W.size + len(W) for W in weights))
+    last[-weights[-1].size - 1 :] = [*weights[-1].ravel(), *biases[-1]]
+    own, squashed = (tangent_identity.gradients(weights, biases, x, output) @ last for output in layered.OUTPUTS)
+    return float(np.abs(own - logit).max() / np.abs(logit).max()), bool((squashed * logit > 0).all())
+
+
 def probability_bound(C: float, power: int, sharpness: float = 60.0) -> float:
     r"""Largest $|f_p - b|$ over $\psi^{power} \sqrt{2 C n K_f}$ at test points; power 1 is the proposition's bound.
 
@@ -166,32 +176,6 @@ def orthants_positive(count: int) -> np.ndarray:
     """Points of both shells in the positive orthant, half of each class; (count, 7)."""
     rng = stats.stream("hs", "positive", count)
     return np.concatenate([shells.profile(rng, [radius], count // 2)[0] for radius in shells.RADII])
-
-
-def orbits(points: int = 12) -> np.ndarray:
-    """All flips of some points of both shells, orbit after orbit; (128 points, 7)."""
-    return (orthants_positive(points)[:, None] * FLIPS).reshape(-1, shells.DIMENSION)
-
-
-def invariant_share(K: np.ndarray) -> float:
-    r"""Share of the variance of a random function with covariance K, on :func:`orbits`, that is invariant."""
-    count = len(K) // len(FLIPS)
-    within = K.reshape(count, len(FLIPS), count, len(FLIPS))
-    grand = K.mean()
-    invariant = np.mean([within[i, :, i].mean() for i in range(count)])
-    return float((invariant - grand) / (np.trace(K) / len(K) - grand))
-
-
-def stored_shares(record: xr.Dataset, runs: list[int], depths: list[int]) -> np.ndarray:
-    """Invariant shares of the tangent kernels of stored networks, before and after training; (depth, run, 2)."""
-    points = orbits()
-
-    def one(run: int, depth: int) -> list[float]:
-        width, *_ = orthants.document(depth)
-        networks = orthants.untrained(run, depth, width), orthants.stored(record, run, depth)
-        return [invariant_share(layered.ntk(*network.network(0), points)) for network in networks]
-
-    return np.array([[one(run, depth) for run in runs] for depth in depths])
 
 
 def _small(depth: int, points: int) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:

@@ -5,13 +5,14 @@ import pytest
 from scipy import stats as scipy_stats
 
 from experiments.hidden_structure import constructed, hidden_direction, hidden_index, shells
+from experiments.hidden_structure.degrees import weight_decay
 from experiments.hidden_structure.folding import cells as folding
 from experiments.hidden_structure.hidden_direction import RandomCosine
 from experiments.hidden_structure.orthants import cells as orthants
 from experiments.hidden_structure.shell_machines import orthant_scores
 from experiments.hidden_structure.theory import linear_flow, proofs_decay, proofs_polynomials, proofs_shells
-from shallow import stats
-from shallow.kernels import arc_cosine, layered, linear_machines, machines
+from shallow import mlp, stats
+from shallow.kernels import layered, linear_machines, machines
 
 # Folding.
 
@@ -93,6 +94,25 @@ def test_machines_on_gradients_are_kernel_machines_and_the_probability_is_bounde
     assert proofs_shells.probability_bound(1.0, 1) <= 1 < proofs_shells.probability_bound(1.0, 2)
 
 
+@pytest.mark.parametrize("depth", [1, 3])
+def test_a_tangent_machine_contains_its_network_and_only_its_decisions_on_the_probability(depth):
+    error, same_decisions = proofs_shells.contained(depth)
+    assert error < 1e-12 and same_decisions
+
+
+def test_an_absolute_machine_on_the_kernel_loses_at_most_what_its_network_costs():
+    """At every C its sum of absolute errors exceeds the network's by no more than the last layer's square over 2 C."""
+    weights, biases, x = proofs_shells._small(1, 40)
+    network = mlp.stacked([(weights, biases)]).forward(x)[0]
+    y = network + stats.stream("test contains").laplace(size=len(x))
+    kernel = layered.ntk(weights, biases, x)
+    cost = (weights[-1] ** 2).sum() + (biases[-1] ** 2).sum()
+    for C in (0.01, 1.0, 100.0):
+        machine = machines.epsilon_insensitive(kernel, y, C, tolerance=1e-6)
+        excess = np.abs(machine.values(kernel) - y).sum() - np.abs(network - y).sum()
+        assert excess <= cost / (2 * C) + 1e-4
+
+
 def test_joint_and_full_invariance_do_what_they_say():
     kernels = proofs_shells.flip_kernels()
     known = {
@@ -107,23 +127,13 @@ def test_joint_and_full_invariance_do_what_they_say():
 
 def test_what_is_lost_off_the_invariant_functions_is_all_that_is_lost():
     """E(f - y)^2 = E(f_G - y)^2 + E(f - f_G)^2 for an invariant y; not for another one."""
-    points = proofs_shells.orbits(10)
+    points = (proofs_shells.orthants_positive(10)[:, None] * proofs_shells.FLIPS).reshape(-1, shells.DIMENSION)
     f = np.sin(points @ stats.stream("test averages").standard_normal(7))
     average = f.reshape(-1, 128).mean(axis=1).repeat(128)
     invariant = (shells.radius(points) > 1.5) * 2.0 - 1
     for y, holds in ((invariant, True), (invariant * np.sign(points[:, 0]), False)):
         gap = np.mean((f - y) ** 2) - np.mean((average - y) ** 2) - np.mean((f - average) ** 2)
         assert (abs(gap) < 1e-12) == holds
-
-
-def simulated_share(K: np.ndarray, draws: int = 200) -> float:
-    """The invariant share of a kernel from draws of the function."""
-    values, vectors = np.linalg.eigh(K)
-    rng = stats.stream("hs", "share", "draws")
-    g = (vectors * np.sqrt(np.maximum(values, 0))) @ rng.standard_normal((len(K), draws))
-    g -= g.mean(axis=0)
-    means = g.reshape(-1, len(proofs_shells.FLIPS), draws).mean(axis=1)
-    return float((means**2).mean() / (g**2).mean())
 
 
 def joint_defect(width: int, seed: int) -> float:
@@ -134,14 +144,7 @@ def joint_defect(width: int, seed: int) -> float:
     return np.linalg.norm(np.array(flipped) - plain) / 4 / np.linalg.norm(plain)
 
 
-def test_invariant_share_is_that_of_draws_and_widths_bring_joint_invariance():
-    points = proofs_shells.orbits(4)
-    K = arc_cosine.ntk(points, depth=1, width=64)
-    share = proofs_shells.invariant_share(K)
-    assert share == pytest.approx(simulated_share(K), rel=0.15) and share < 1 / 128
-    assert proofs_shells.invariant_share(np.eye(512)) == pytest.approx(3 / 511)  # 1/128, of four orbits less their mean
-    averaged = proofs_shells.flip_kernels()["Gaussian, averaged over flips"](points, points)
-    assert proofs_shells.invariant_share(averaged) == pytest.approx(1)
+def test_widths_bring_joint_invariance():
     narrow, wide = (np.median([joint_defect(width, seed) for seed in range(4)]) for width in (64, 1024))
     assert np.log(narrow / wide) / np.log(16) == pytest.approx(0.5, abs=0.15)
 
@@ -233,6 +236,13 @@ def test_weights_grow_above_two_and_vanish_below_from_an_ordinary_start():
     above, below = proofs_decay.alone(3, weights=100), proofs_decay.alone(1.8, weights=100)
     assert above.flips == 1 and above.growth == pytest.approx(1, rel=0.01)
     assert below.size < 1e-12
+
+
+@pytest.mark.parametrize(("decay", "rate"), [(1.8, 1.0), (3.0, 1.0), (100.0, 0.01), (100.0, 0.1)])
+def test_far_below_its_floor_adadelta_is_gradient_descent_so_that_zero_repels_above_two(decay, rate):
+    w, _ = weight_decay.alone(np.full(3, 1e-12), 4, decay, rate)
+    assert w == pytest.approx(1e-12 * (1 - rate * decay) ** 4, rel=1e-6)
+    assert (np.abs(w) > 1e-12).all() == (rate * decay > 2)
 
 
 def test_gradient_flow_keeps_below_its_bound_and_only_a_decay_above_one_empties_the_layer():
