@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import xarray as xr
 
+from experiments.simplicity_bias.limits import anatomy
 from experiments.simplicity_bias.transition import batch_noise
 from experiments.simplicity_bias.transition import cells as transition
 from shallow import checks, nets
@@ -97,12 +99,57 @@ def run(seed: int, n: int, *, setting: str, steps: str, width: int = 256, d: int
     return xr.Dataset(found, {"time": times})
 
 
+#: Which neurons are taken away, and when: those unaligned at the end of early alignment, as many at random then, and
+#: those unaligned when the linear function has been learned.
+REMOVED = ("none", "late", "random", "last")
+
+
+@releases_gil
+def culled(
+    seed: int, n: int, *, setting: str, removed: str, width: int = 256, d: int = 5, time: float = TIME
+) -> xr.Dataset:
+    r"""A run with batches of 32 of which some neurons are taken away early; then it goes on without them.
+
+    Time and finish are those of :func:`run`.
+
+    Returns, after the finish: train and outside, as :func:`run`; share, that of the neurons taken away; and `ols`.
+    """
+    checks.one_of(SETTINGS, setting=setting)
+    checks.one_of(REMOVED, removed=removed)
+    rate, batch = STEPS["batches of 32"]
+    target, sample, network = drawn(seed, n, SETTINGS[setting], width=width, d=d)
+    ols, rng = transition.least_squares(sample)[1], stream("leaks", "batches", d, n, width, seed)
+
+    def train(network: TwoLayer, rate: float, batch: int, steps: int) -> TwoLayer:
+        return minibatch.train(*sample, network, rate=rate, steps=steps, batch=min(batch, n), rng=rng).network
+
+    taken = transition.early_step(sample, transition.deviation(width), rate)
+    network = train(network, rate, batch, taken)
+    while removed == "last" and transition.train_loss(network, sample) > 1.1 * ols and 2 * rate * taken < time:
+        network, taken = train(network, rate, batch, round(1 / (2 * rate))), taken + round(1 / (2 * rate))
+    tag = anatomy.unaligned(network, sample) if removed != "none" else np.zeros(width, dtype=bool)
+    if removed == "random":
+        tag = stream("leaks", "random", n, seed).permutation(tag)
+    network = TwoLayer(network.W[~tag], network.b[~tag], network.v[~tag])
+    network = train(network, rate, batch, max(0, round(time / (2 * rate)) - taken))
+    if time == TIME:
+        network = train(network, batch_noise.FINISH_RATE, n, round(batch_noise.FINISH / (2 * batch_noise.FINISH_RATE)))
+    found = transition.measures(network, sample, target)
+    return xr.Dataset({name: found[name] for name in ("train", "outside")} | {"share": tag.mean(), "ols": ols})
+
+
 SIZES = [30, 50, 75, 110, 160, 250, 375, 560]
 RECORDS: dict[str, Recipe] = {
     "leaks": Recipe(
         run,
         {"setting": list(SETTINGS), "steps": list(STEPS), "n": SIZES, "seed": [0, 1, 2]},
         about="Start, margin and noise of the batches one at a time, 256 neurons, then a finish on full batches",
+        shortened={"time": 100.0},
+    ),
+    "leaks_culled": Recipe(
+        culled,
+        {"setting": list(SETTINGS)[:2], "removed": list(REMOVED), "n": SIZES[3:7], "seed": [0, 1, 2]},
+        about="The same with neurons taken away early that have turned too late, or as many others",
         shortened={"time": 100.0},
     ),
 }
