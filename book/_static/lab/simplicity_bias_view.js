@@ -10,7 +10,8 @@
   const POINTS = [3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000];
   const SCALES = [1e-6, 1e-5, 1e-4, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
   const WIDTHS = [2, 4, 8, 16, 32, 64, 128, 256, 512], RATES = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
-  const FEWEST = 10 ** -16, NOTHING = 1e-20, ANGLES = Array.from({ length: 361 }, (_, k) => k - 180), DEGREE = Math.PI / 180;
+  const FEWEST = 10 ** -16, NOTHING = 1e-20, DEGREE = Math.PI / 180;
+  const ANGLES = Array.from({ length: 361 }, (_, k) => k - 180);
   const whole = (number) => Math.round(number).toLocaleString("en-US");
   const short = (number) => (number < 1e-3 ? number.toExponential(1) : number.toPrecision(3));
   const log = (number) => (number == null ? null : Math.log10(Math.max(number, FEWEST)));
@@ -77,10 +78,7 @@
       context.lineTo(at, box.top + box.height);
     }
     context.stroke();
-    context.restore();
-    context.save();
-    context.strokeStyle = colour("quiet");
-    context.lineWidth = scale;
+    context.globalAlpha = 1;
     context.beginPath();
     context.moveTo(box.left, y(0));
     context.lineTo(box.left + box.width, y(0));
@@ -166,10 +164,11 @@
   }
   function storied(view) {
     const all = [view.values, view.book?.values].flatMap((from) => ratios(from, view)).filter(Number.isFinite);
-    return [Math.max(-6, Math.min(-0.4, ...all)), Math.log10(Math.max(20, 1.2 * view.settings.width))];
+    const most = Math.max(1.3, Math.log10(view.settings.width), ...all);
+    return [Math.max(-6, Math.min(-0.4, ...all)), most + 0.1];
   }
   function storyTicks(view, low, high) {
-    const fine = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500].map(Math.log10);
+    const fine = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map(Math.log10);
     return (low > -2 ? fine : [-6, -5, -4, -3, -2, -1, 0, 1, 2]).filter((at) => at > low && at < high);
   }
   const now = { colour: "train", write: written, ghost: true };

@@ -113,23 +113,38 @@ def of(key: str, loss: str) -> float:
     return laboratory.references(laboratory.draw(PRESETS[key]), PRESETS[key])[0][loss]
 
 
-#: Of ten seeds, how many end as two neurons, or with four points without a training loss.
-TWO = {"many": 10, "cut": 3, "tight": 7, "batches": 4, "held": 10}
-WITHOUT_LOSS = {"few": 7}
+@pytest.mark.parametrize(
+    ("key", "count"), [("many", 10), ("few", 7), ("cut", 3), ("tight", 7), ("batches", 4), ("held", 10)]
+)
+def test_of_ten_seeds_as_many_end_so_as_the_notes_say(key, count):
+    """As two neurons, or with four points without a training loss."""
+    runs = [laboratory.train(PRESETS[key] | {"seed": seed})[0] for seed in range(10)]
+    ends = [run["train"][-1] < teachers.NOISE / 100 if key == "few" else run["groups"][-1] == 2 for run in runs]
+    (said,) = (note for name, _, _, note, _ in laboratory.PRESETS if name == key)
+    assert sum(ends) == count and f"{'all' if count == 10 else count} of 10 seeds" in said
 
 
 @node
-@pytest.mark.parametrize("key", [*TWO, *WITHOUT_LOSS])
-def test_of_ten_seeds_as_many_end_so_as_the_notes_say(key):
-    pages = trained("simplicity_bias", [PRESETS[key] | {"seed": seed} for seed in range(10)])
-    ends = [{name: values[-1] for name, values in page["values"].items()} for page in pages]
-    counted = {
-        "two": sum(one["groups"] == 2 for one in ends),
-        "without loss": sum(one["train"] < teachers.NOISE / 100 for one in ends),
-    }["two" if key in TWO else "without loss"]
-    said = next(note for name, _, _, note, _ in laboratory.PRESETS if name == key)
-    assert counted == (TWO | WITHOUT_LOSS)[key]
-    assert f"{'all' if counted == 10 else counted} of 10 seeds" in said
+def test_the_plot_has_the_number_of_neurons_and_the_loss_over_that_of_least_squares(runs):
+    """By their logarithms; where there is no noise least squares leave no loss, and there is no ratio."""
+    body = """const { data, y } = ShallowLab.models.simplicity_bias.panels[1];
+      return given.map((view) => [data(view), y.range(view)]);"""
+    views = [
+        {"settings": one, "epochs": page["steps"], "values": page["values"], "live": False, "book": None}
+        for one, page, *_ in runs
+    ]
+    for ((_, neurons, ratio, two, *books), (low, high)), (one, _, values, _) in zip(
+        in_node("simplicity_bias", body, views), runs, strict=True
+    ):
+        least, fits = (found["train"] for found in laboratory.references(laboratory.draw(one), one))
+        assert neurons == pytest.approx(np.log10(values["groups"])) and max(neurons) < high
+        assert {value for curve in books for value in curve} == {None}
+        if one["noise"] == 0:
+            assert {*ratio, *two} == {None}
+            continue
+        assert two == pytest.approx([np.log10(fits / least)] * len(two), abs=1e-9)
+        assert np.power(10, ratio) == pytest.approx(np.divide(values["train"], least), abs=1e-12)
+        assert -6 <= low <= max(min(ratio), -6) and max(ratio) < high
 
 
 @node
