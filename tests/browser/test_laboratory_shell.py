@@ -185,7 +185,7 @@ def test_a_preset_asks_first_and_tells_after(page, write, presets):
 @pytest.mark.parametrize("lab", ["hidden_structure"], indirect=True)
 def test_the_time_of_a_long_run_is_told_before(page, write, presets):
     page.goto(write())
-    press(page, next(preset for preset in presets if preset["key"] == "twenty")["label"])
+    press(page, next(preset for preset in presets if preset["key"] == "ten")["label"])
     expect(page.locator(".lab-time")).to_have_text(re.compile(r"^takes about \d+ (s|min)$"))
     press(page, "Run")
     expect(page.locator(".lab-time")).to_have_text(re.compile(r"^\d+ (s|min) left$"), timeout=20_000)

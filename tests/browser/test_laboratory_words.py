@@ -31,7 +31,7 @@ MARKS = {
         "clusters 0, 2, 4: label −1; drag a point to move it",
     ],
     "heavy_tails": ["tick: one eigenvalue now", "the largest after step 1, by theory"],
-    "hidden_structure": ["empty orthant: no training point", "the others", "one half: chance"],
+    "hidden_structure": ["says outer class", "says inner class", "shells with training points", "shells without"],
     "localization": ["positive weight", "negative weight", "between the signs of the biases b"],
     "simplicity_bias": [
         "positive output weight a",

@@ -12,8 +12,8 @@ globalThis.ShallowLab ??= { models: {} };
   // Uses nothing outside itself but what it is given: workers get it as text.
   function compute(streams, algebra, perceptrons) {
     const SLICE = 1e6, CENTRE = 4, RADII = [1, 2], TESTED = { empty: 100, others: 25 };
-    const REACH = 2, ALIGNED = 0.5, GRID = 56, SIDE = 7;
-    const { zeros, dot } = algebra, { drawn, halfAntisymmetric, trainer, LOSSES, adam, adadelta, BATCH }
+    const REACH = 2, ALIGNED = 0.5, CURVE = 10, GRID = 40, SIDE = 7, TILE = 14, BESIDE = 2.5;
+    const { zeros, dot, gram, transposed, eigenvalues, first } = algebra, { drawn, halfAntisymmetric, trainer, LOSSES, adam, adadelta, BATCH }
       = perceptrons(algebra);
     const sum = (values) => values.reduce((all, value) => all + value, 0);
     const mean = (values) => sum(values) / values.length, upTo = (count) => Array.from({ length: count }, (_, k) => k);
@@ -48,15 +48,24 @@ globalThis.ShallowLab ??= { models: {} };
       order.forEach((k, i) => chosen.set(x.subarray(k * width, (k + 1) * width), i * width));
       return { x: chosen, y: Float64Array.from(order, (k) => y[k]), count };
     }
-    const emptyOrthant = (seed, dimension) => streams.named("orthants", seed, "empty").bits(dimension);
-
-    function orthants(seed, { dimension, points }) {
-      const empty = emptyOrthant(seed, dimension), named = (name) => streams.named("orthants", seed, name);
-      const but = (others, there) => Array.from({ length: 2 ** dimension }, (_, k) => (k === empty ? there : others));
-      const all = shells(named("points"), but(points, 0), dimension);
+    const neighbours = (orthant, dimension) => upTo(dimension).map((i) => orthant ^ (1 << i));
+    // The orthants without training points, the empty one first.
+    function without(seed, { dimension, removed }) {
+      const empty = streams.named("orthants", seed, "empty").bits(dimension), near = neighbours(empty, dimension);
+      if (removed === "its neighbours") return [empty, ...near];
+      if (removed !== "as many others") return [empty];
+      const far = upTo(2 ** dimension).filter((k) => k !== empty && !near.includes(k));
+      return [empty, ...streams.named("orthants", seed, "removed", "others").permutation(far).slice(0, dimension)];
+    }
+    function orthants(seed, settings) {
+      const { dimension, points } = settings, named = (name) => streams.named("orthants", seed, name);
+      const gone = without(seed, settings), [empty] = gone, every = upTo(2 ** dimension);
+      const all = shells(named("points"), every.map((k) => (gone.includes(k) ? 0 : points)), dimension);
       const order = named("split").permutation(upTo(all.count)).slice(0, Math.floor(0.8 * all.count + 1e-9));
-      const test = shells(named("test"), but(TESTED.others, TESTED.empty), dimension);
-      return { empty, dimension, train: taken(all, order), test };
+      const tested = every.map((k) => (k === empty ? TESTED.empty : TESTED.others));
+      const near = neighbours(empty, dimension), others = every.filter((k) => !gone.includes(k));
+      const test = shells(named("test"), tested, dimension);
+      return { empty, near, others, dimension, train: taken(all, order), test };
     }
 
     // experiments.hidden_structure.hidden_index: the sum of the inputs, scaled to at most 2.
@@ -83,22 +92,74 @@ globalThis.ShallowLab ??= { models: {} };
       for (let k = 0; k < count; k++) if (f[k] > 0 === (y[k] === 1)) right[orthant[k]]++;
       return right.map((number, k) => number / (2 * (k === empty ? TESTED.empty : TESTED.others)));
     }
-    // Probability of the outer shell at the midpoints of a grid over [-SIDE, SIDE]^2.
-    function map(net) {
-      const at = (k) => SIDE * (2 * (k + 0.5) / GRID - 1), points = zeros(2 * GRID * GRID);
-      for (let k = 0; k < GRID * GRID; k++) points.set([at(k % GRID), at(Math.floor(k / GRID))], 2 * k);
-      return net.outputs(points, GRID * GRID).map((f) => 1 / (1 + Math.exp(-f)));
+    /* Probabilities of the outer shell, in percent, in `count`^2 cells of a plane through the centres of the empty orthant and of
+     * three that differ from it in the first two signs: of all four, or as a tile of the empty one, by |x_1| and |x_2|.
+     */
+    function seen(net, { empty, dimension }, count, place) {
+      const points = zeros(dimension * count * count), step = (k) => 2 * (k + 0.5) / count - 1;
+      const sign = upTo(dimension).map((i) => ((empty >> (dimension - 1 - i)) & 1 ? 1 : -1));
+      for (let k = 0; k < count * count; k++) {
+        sign.forEach((one, i) => { points[k * dimension + i] = CENTRE * one; });
+        [k % count, Math.floor(k / count)].forEach((at, i) => { points[k * dimension + i] = place(step(at), sign[i]); });
+      }
+      return net.outputs(points, count * count).map((f) => 100 / (1 + Math.exp(-f)));
     }
-    function cosines({ theta, widths: [n, m] }) {
-      return Float64Array.from({ length: m }, (_, j) => {
-        const w = theta.subarray(j * n, (j + 1) * n);
-        return Math.min(1, Math.abs(sum(w)) / Math.sqrt(n) / Math.sqrt(dot(w, w)));
-      });
+    const map = (net, data) => seen(net, data, GRID, (at) => SIDE * at);
+    const tile = (net, data) => seen(net, data, TILE, (at, sign) => sign * (CENTRE + BESIDE * at));
+
+    // Each neuron's weights: their part along the hidden direction, with its sign, and the size of the rest.
+    function parts({ theta, widths: [n, m] }) {
+      const along = zeros(m), across = zeros(m);
+      for (let j = 0; j < m; j++) {
+        along[j] = sum(theta.subarray(j * n, (j + 1) * n)) / Math.sqrt(n);
+        for (let i = 0; i < n; i++) across[j] += (theta[j * n + i] - along[j] / Math.sqrt(n)) ** 2;
+        across[j] = Math.sqrt(across[j]);
+      }
+      return { along, across };
     }
-    // 1 - mean square over variance, over the test points with |v| <= 1.
-    function fit(f, y, v) {
-      const bulk = upTo(v.length).filter((k) => Math.abs(v[k]) <= 1), middle = mean(bulk.map((k) => y[k]));
-      return 1 - sum(bulk.map((k) => (f[k] - y[k]) ** 2)) / sum(bulk.map((k) => (y[k] - middle) ** 2));
+    // The direction along which the weights of the first layer are largest together.
+    function mainDirection({ theta, widths: [n, m] }) {
+      const G = gram(transposed(theta, m, n), n, m);
+      return first(G.slice(), n, eigenvalues(G, n)[0], zeros(n).fill(1));
+    }
+    // The polynomial of least squares through points, at other places: by polynomials orthogonal on the points.
+    function curve(t, y, places) {
+      const found = zeros(places.length), at = (values) => dot(values, values);
+      let [now, before, here, there] = [zeros(t.length).fill(1), null, zeros(places.length).fill(1), null];
+      for (let k = 0, size = null; k <= CURVE; k++) {
+        const last = size, part = dot(now, y) / (size = at(now));
+        here.forEach((value, i) => { found[i] += part * value; });
+        const centre = now.reduce((all, value, i) => all + value * value * t[i], 0) / size, back = last ? size / last : 0;
+        const next = (values, past, x) => values.map((value, i) => (x[i] - centre) * value - (past ? back * past[i] : 0));
+        [now, before] = [next(now, before, t), now];
+        [here, there] = [next(here, there, places), here];
+      }
+      return found;
+    }
+    // What the first layer holds: that curve in x along its main direction, held beyond the points of training.
+    function bestCurve(net, { train, test }) {
+      const e = mainDirection(net), n = e.length;
+      const project = ({ x, count }) => Float64Array.from({ length: count }, (_, k) => dot(x, e, k * n, 0, n));
+      const t = project(train), most = t.reduce((all, value) => Math.max(all, Math.abs(value)), 0);
+      return curve(t.map((value) => value / most), train.y,
+        project(test).map((value) => Math.max(-1, Math.min(1, value / most))));
+    }
+    const median = (values) => {
+      const sorted = Float64Array.from(values).sort(), half = sorted.length >> 1;
+      return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+    };
+    // Shares of a constant's error that are gone: of the mean square, and of the mean absolute error.
+    function bySquares(f, y) {
+      const middle = mean(y);
+      return 1 - sum(f.map((value, k) => (value - y[k]) ** 2)) / sum(y.map((value) => (value - middle) ** 2));
+    }
+    function byAbsolutes(f, y) {
+      const middle = median(y);
+      return 1 - sum(f.map((value, k) => Math.abs(value - y[k]))) / sum(y.map((value) => Math.abs(value - middle)));
+    }
+    function bulk(f, y, v) {
+      const inside = upTo(v.length).filter((k) => Math.abs(v[k]) <= 1);
+      return bySquares(Float64Array.from(inside, (k) => f[k]), Float64Array.from(inside, (k) => y[k]));
     }
 
     // ---------------------------------------------------------------------------------------------------------- runs
@@ -127,21 +188,26 @@ globalThis.ShallowLab ??= { models: {} };
       const run = { epoch: 0, last: epochs, done: false, diverged: null, values: null };
       let found = null, now = 0;
 
+      function accuracy() {
+        const all = nets.map((net, k) => accuracies(net, data[k]));
+        const over = (kind) => mean(all.map((one, k) => mean(data[k][kind].map((orthant) => one[orthant]))));
+        const each = Float64Array.from(all, (one, k) => one[data[k].empty]);
+        found = nets.length === 1 ? { each, accuracy: all[0], map: map(nets[0], data[0]) }
+          : { each, tiles: Float64Array.from(nets.flatMap((net, k) => [...tile(net, data[k])])) };
+        return { empty: mean(each), near: over("near"), others: over("others") };
+      }
+      function fits() {
+        const [{ test, v }] = data, [net] = nets, f = net.outputs(test.x, test.count), { along, across } = parts(net);
+        found = { v, f, along, across };
+        const aligned = along.map((value, j) => (Math.abs(value) >= ALIGNED * Math.hypot(value, across[j]) ? 1 : 0));
+        return { aligned: mean(aligned), direction: bulk(bestCurve(net, data[0]), test.y, v), fit: bulk(f, test.y, v),
+          absolute: byAbsolutes(f, test.y), square: bySquares(f, test.y) };
+      }
+      const none = Object.fromEntries(
+        ["empty", "near", "others", "aligned", "direction", "fit", "absolute", "square"].map((key) => [key, null]));
       function record() {
-        const { test, v } = data[0], none = { empty: null, others: null, aligned: null, largest: null, fit: null };
-        const values = { loss: run.epoch ? mean(nets.map((net) => net.loss)) : null, ...none };
-        if (shelled) {
-          found = nets.map((net, k) => accuracies(net, data[k]));
-          values.empty = mean(found.map((one, k) => one[data[k].empty]));
-          values.others = mean(found.map((one, k) => (sum(one) - one[data[k].empty]) / (one.length - 1)));
-        } else {
-          const f = nets[0].outputs(test.x, test.count), cosine = cosines(nets[0]);
-          found = { v, f, cosine };
-          values.aligned = mean(Array.from(cosine, (value) => (value >= ALIGNED ? 1 : 0)));
-          values.largest = Math.max(...cosine);
-          values.fit = fit(f, test.y, v);
-        }
-        run.values = values;
+        run.values = { loss: run.epoch ? mean(nets.map((net) => net.loss)) : null, ...none,
+          ...(shelled ? accuracy() : fits()) };
       }
       // Train to the end of the epoch, or of a slice of about a millisecond before it.
       run.advance = () => {
@@ -157,28 +223,25 @@ globalThis.ShallowLab ??= { models: {} };
         run.done = run.epoch === run.last;
         return run;
       };
-      run.snapshot = () => {
-        if (!shelled) return Object.fromEntries(Object.entries(found).map(([name, values]) => [name, values.slice()]));
-        const each = Float64Array.from(found, (one, k) => one[data[k].empty]), accuracy = found[0].slice();
-        return { each, accuracy, ...(settings.dimension === 2 && nets.length === 1 ? { map: map(nets[0]) } : {}) };
-      };
+      run.snapshot = () => Object.fromEntries(Object.entries(found).map(([name, values]) => [name, values.slice()]));
       run.weights = () => nets.map(({ theta }) => theta);
       record();
       return run;
     }
-    return { start, orthants, hidden, emptyOrthant, polynomial, shape, size, networks, GRID, SIDE };
+    return { start, orthants, hidden, without, neighbours, polynomial, shape, size, networks, GRID, SIDE, TILE, BESIDE };
   }
 
-  const orthantsInPython = ({ seed, networks, dimension, points, depth, width, rate, loss, epochs }) => {
+  const orthantsInPython = ({ seed, networks, dimension, removed, points, depth, width, rate, loss, epochs }) => {
     const layers = `${Array(depth).fill(width).join(", ")}`;
     return `import numpy as np
 
-from experiments.hidden_structure import laboratory, shells
+from experiments.hidden_structure import laboratory
 from shallow import mlp, stats
 from shallow.train import ensemble
 
 seeds = range(${seed}, ${seed + networks})
-tasks = [laboratory.shell_task(seed, dimension=${dimension}, per_class=${points}) for seed in seeds]
+sizes = dict(dimension=${dimension}, per_class=${points}, removed="${removed}")
+tasks = [laboratory.shell_task(seed, **sizes) for seed in seeds]
 rngs = [stats.stream("orthants", seed, "initialisation", ${depth}, ${width}) for seed in seeds]
 fit = ensemble.train(
     mlp.default(rngs, (${dimension}, ${layers}, 1), dtype=np.float64),
@@ -188,12 +251,9 @@ fit = ensemble.train(
     loss="bce-${loss}", optimiser="adam", rate=${rate}, epochs=${epochs}, batch=32, records=range(${epochs + 1}),
 )
 loss = fit.training.mean(axis=0)
-accuracy = [
-    [shells.by_orthant((net.forward(test.x)[0] > 0) == test.label, test) for net in networks]
-    for (*_, test), networks in zip(tasks, fit.values)
-]
-empty = np.mean([np.array(all_)[:, task.empty] for task, all_ in zip(tasks, accuracy)], axis=0)
-others = np.mean([np.delete(all_, task.empty, axis=1) for task, all_ in zip(tasks, accuracy)], axis=(0, 2))
+accuracy = [laboratory.accuracies(nets, task) for nets, task in zip(fit.values, tasks)]
+found = [laboratory.by_kind(one, task) for one, task in zip(accuracy, tasks)]
+empty, near, others = (np.mean([one[kind] for one in found], axis=0) for kind in ("empty", "near", "others"))
 `;
   };
   const polynomialInPython = ({ seed, degree, inputs, samples, width, first, epochs }) => {
@@ -201,7 +261,7 @@ others = np.mean([np.delete(all_, task.empty, axis=1) for task, all_ in zip(task
     const frozen = warmup < epochs, mode = frozen ? `"stop-first", warmup=${warmup}` : '"regular"';
     return `import numpy as np
 
-from experiments.hidden_structure import hidden_direction, laboratory, polynomial_measures, polynomials
+from experiments.hidden_structure import hidden_direction, laboratory, polynomials
 from shallow import mlp, stats
 from shallow.train import ensemble
 
@@ -215,13 +275,13 @@ fit = ensemble.train(
     batch=32, records=range(${epochs + 1}),
 )
 loss = fit.training[0]
-cosines = [hidden_direction.cosines(net.weights[0][0], task.direction) for net in fit.values[0]]
-aligned = [hidden_direction.aligned(cosine) for cosine in cosines]
-largest = [cosine.max() for cosine in cosines]
+layers = [net.weights[0][0] for net in fit.values[0]]
+aligned = [hidden_direction.aligned(hidden_direction.cosines(W, task.direction)) for W in layers]
 x, v, y = (array[task.rows["test"]] for array in (task.x, task.v, task.y))
-rows = {"test": np.arange(len(v))}
-fits = [polynomial_measures.fits(net.forward(x)[0], v, y, rows) for net in fit.values[0]]
-fit_of_bulk = [now.r2.sel(part="test", range="bulk").item() for now in fits]
+curves = [laboratory.best_curve(task, laboratory.main_direction(W)) for W in layers]
+direction = [laboratory.explained(curve, v, y)["fit"] for curve in curves]
+said = [laboratory.explained(net.forward(x)[0], v, y) for net in fit.values[0]]
+in_the_middle, absolute, square = ([one[name] for one in said] for name in ("fit", "absolute", "square"))
 `;
   };
 
