@@ -64,7 +64,7 @@ PRESETS: list[tuple[str, str, str, str, Settings]] = [
     (
         "cut",
         "No margin",
-        "Now points lie in all directions, and so do their borders. Do neurons that have gathered stay together?",
+        "Now points and their borders lie in all directions. Do neurons that have gathered stay together?",
         "Not here: borders cut them, and the parts drift asunder. Five are left; 3 of 10 seeds end as two.",
         settings(margin=0.0),
     ),

@@ -34,10 +34,10 @@ MARKS = {
     "hidden_structure": ["says outer class", "says inner class", "shells with training points", "shells without"],
     "localization": ["positive weight", "negative weight", "between the signs of the biases b"],
     "simplicity_bias": [
-        "positive output weight a",
-        "negative",
-        "border of a point: neurons see it on one side only",
-        "where small neurons turn to",
+        "output weight a > 0",
+        "a < 0",
+        "where small ones turn",
+        "border of a point: seen on one side of it",
     ],
 }
 #: Presets of which there is nothing to run: they tell at once.

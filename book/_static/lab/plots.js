@@ -4,8 +4,8 @@
  * data(view), series, under, draw, rest, shows, bare, height, key, tells }.  Series are { label, colour, dash, width,
  * fill, dots, digits, write, ghost }, colours names of custom properties; `under(paint, view)` and `draw(paint, view)`
  * add marks below and above the curves.  Name, label and range of x may be functions of the view, which `ticks` and
- * `write` get after the number; `splits(view, low, high)` are the places of ticks, where those of round numbers will not
- * do.  `rest(view)` is the index whose values the legend has without a pointer, `shows(view)` whether there is anything
+ * `write` get after the number; `splits(view, low, high)` are the places of ticks, where round numbers will not do.
+ * `rest(view)` is the index whose values the legend has without a pointer, `shows(view)` whether there is anything
  * to plot; a panel that is `bare` has no axes and no pointer.  Where x is named after the laboratory's unit the moment
  * is marked to which the reader went back; series with `ghost` are drawn for the reader's last run as well.
  * `handles(view)`, [{ id, x, y }], can be taken and drawn sideways: `moved(view, id, x)` are the settings then, which

@@ -55,8 +55,9 @@
     const share = train > 1e-12 && one.train > NOTHING 
       ? `, ${short(train / one.train)} of that of least squares (two fits ${short(two.train / one.train)})` : "";
     return `${step ? `After step ${whole(step)}` : "Before training"}: 99 % of the network amounts to ${groups} `
-      + `neuron${groups === 1 ? "" : "s"}; training loss ${four(train)}${share}; test loss ${four(test)} (least squares `
-      + `${four(one.test)}); distance from the two fits ${distance < 1e-12 ? "below 1e-12" : short(distance)}.`;
+      + `neuron${groups === 1 ? "" : "s"}; training loss ${four(train)}${share}; test loss ${four(test)} `
+      + `(least squares ${four(one.test)}); distance from the two fits `
+      + `${distance < 1e-12 ? "below 1e-12" : short(distance)}.`;
   }
 
   // ------------------------------------------------------------------------------------------------ what is painted
@@ -109,7 +110,8 @@
     context.textAlign = "left";
     context.lineWidth = 4 * scale;  // around the words
     context.fillStyle = colour("text");
-    for (const [word, at] of [["towards β*", box.top + 16 * scale], ["towards −β*", box.top + box.height - 8 * scale]]) {
+    const edges = [["towards β*", box.top + 16 * scale], ["towards −β*", box.top + box.height - 8 * scale]];
+    for (const [word, at] of edges) {
       context.strokeText(word, box.left + 6 * scale, at);
       context.fillText(word, box.left + 6 * scale, at);
     }
@@ -228,28 +230,30 @@
     ],
     panels: [
       {
-        title: "Every neuron: where it points (across), and its size (up and down)", main: true, height: 264,
+        title: "Where each neuron points, and how large it is", main: true, height: 264,
         tells: neuronsTold,
-        key: () => [{ label: "positive output weight a", colour: "plus", mark: "dot" },
-          { label: "negative", colour: "minus", mark: "dot" },
-          { label: "border of a point: neurons see it on one side only", colour: "quiet", mark: "line" },
-          { label: "where small neurons turn to", colour: "text", mark: "down" }],
+        key: () => [{ label: "output weight a > 0", colour: "plus", mark: "dot" },
+          { label: "a < 0", colour: "minus", mark: "dot" },
+          { label: "where small ones turn", colour: "text", mark: "down" },
+          { label: "border of a point: seen on one side of it", colour: "quiet", mark: "line" }],
         x: { name: "", label: "degrees from ±β*, enlarged in the middle", range: [-SIDE, SIDE], write: String,
           splits: () => [-90, -20, -5, -1, 0, 1, 5, 20, 90].map(across),
           ticks: (at) => String(Math.round(Math.sinh(at))).replace("-", "−") },
         y: { label: "|a||w|", range: () => [-1.12, 1.12], splits: halves,
           ticks: (at, view) => (Math.abs(at) === 1 ? "1" : power(Math.round(least(view) * (1 - Math.abs(at))))) },
-        series: [{ label: "", colour: "text" }], data: () => [[-SIDE, SIDE], [null, null]], under: borders, draw: places,
+        series: [{ label: "", colour: "text" }], data: () => [[-SIDE, SIDE], [null, null]],
+        under: borders, draw: places,
       },
       {
-        title: "To how many neurons it amounts, and what it leaves of the noise", main: true, tells: storyTold,
-        key: () => [{ label: "neurons of one sign that see the same points count as one", colour: "text", mark: "line" }],
+        title: "How many neurons it amounts to, and its loss", main: true, tells: storyTold,
+        key: () => [{ label: "neurons of one sign that see the same points count as one", colour: "text",
+          mark: "line" }],
         x: steps,
         y: { label: "number, or ratio", range: storied, splits: storyTicks,
           ticks: (at) => (at <= -2 ? power(at) : String(Number((10 ** at).toPrecision(1)))) },
         series: [{ label: "neurons", colour: "text", write: counted, ghost: true },
-          { ...now, label: "training loss / least squares" },
-          { label: "two fits / least squares", colour: "purple", dash: [2, 4], width: 1, write: written },
+          { ...now, label: "loss / least squares" },
+          { label: "two fits", colour: "purple", dash: [2, 4], width: 1, write: written },
           { label: "book's neurons", colour: "quiet", width: 1, write: counted },
           { ...then, label: "book's loss" }],
         data: story,
