@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import xarray as xr
 
@@ -13,6 +15,17 @@ NEVER = 10_000  # stands for an epoch that was not reached
 def rc(runs: xr.Dataset, part: str = "test") -> xr.DataArray:
     """Rc = 1 - MSE/Var(y) over the points of a part with |v| <= 1."""
     return runs.r2.sel(part=part, range="bulk", drop=True)
+
+
+def everywhere(runs: xr.Dataset, degrees: Iterable[int]) -> dict[int, float]:
+    """Median over runs of R2 over all test points, the few with |v| > 1 included, by degree: the document's score."""
+    whole = runs.r2.sel(part="test", range="all", drop=True)
+    return {int(d): float((whole.sel(degree=d) if "degree" in whole.dims else whole).median()) for d in degrees}
+
+
+def of_all_units(runs: xr.Dataset) -> xr.DataArray:
+    """F, the share of aligned units among all: records hold it among those that have a direction left."""
+    return runs.aligned.fillna(0) * (1 - runs.collapsed)
 
 
 def test_error(runs: xr.Dataset) -> xr.DataArray:

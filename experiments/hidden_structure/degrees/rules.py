@@ -13,10 +13,10 @@ from functools import cache, partial
 import numpy as np
 import xarray as xr
 
-from experiments.hidden_structure import hidden_index, polynomials
+from experiments.hidden_structure import hidden_index
 from experiments.hidden_structure.alignment.kernel_paths import END
-from experiments.hidden_structure.degrees import hidden_inputs
-from experiments.hidden_structure.runs import rc
+from experiments.hidden_structure.degrees import hidden_inputs, scores
+from experiments.hidden_structure.runs import everywhere, of_all_units, rc
 from shallow import stats
 from shallow.book import claims
 from shallow.book.claims import Found, decides
@@ -58,23 +58,6 @@ def estimates(shares: Mapping[int, Interval]) -> dict[int, float]:
     return {degree: found.estimate for degree, found in shares.items()}
 
 
-def over_constant(runs: xr.Dataset, degree: int, epoch: int, case: str = "independent") -> xr.DataArray:
-    """Mean square on the validation points after an epoch over that of the best constant; `runs` with dimension run.
-
-    It is what the author's selection compares, after epoch 20.
-    """
-    constants = [square_of_constant(case, degree, int(run)) for run in runs.run.values]
-    return runs.path_square.sel(epoch=epoch) / xr.DataArray(constants, {"run": runs.run}, ["run"])
-
-
-@cache
-def square_of_constant(case: str, degree: int, run: int) -> float:
-    """Mean square on the validation points of the constant that is best for the training points."""
-    task = polynomials.problem(case, degree, run)
-    train, validation = (task.y[task.rows[part]] for part in ("train", "validation"))
-    return float(np.mean((validation - np.median(train)) ** 2))
-
-
 # The window, and what the setting decides before anything is trained.
 
 
@@ -92,8 +75,9 @@ def hs_02(sizes, widest, authors, runs, *, learnt, lower, fit, majority):
     inner = max(between, key=lambda width: flags[width].mean())
     drops = {name: stats.newcombe(flags[inner], flags[w]) for name, w in (("narrowest", narrow), ("widest", wide))}
     fits = by_degree(runs.sel(degree=[3, 9]), fit)
+    upper = drops["widest"].above(lower) or None  # a range without an upper end says where it does not lie
     parts = {
-        "a": claims.all_of(*(drop.exceeds(lower) for drop in drops.values())),
+        "a": claims.all_of(drops["narrowest"].exceeds(lower), upper),
         "b": claims.all_of(fits[3].exceeds(majority), claims.below(fits[9], majority)),
     }
     return Found(
@@ -259,16 +243,17 @@ def hs_34(runs, shuffled, long, *, fit, some, majority):
     last, tested = 11, [3, 6, 8, 9, 10, 11]
     fits = by_degree(runs, fit)
     ends = (of.exceeds(majority) if degree <= last else claims.below(of, majority) for degree, of in fits.items())
-    aligned = {degree: runs.aligned.sel(degree=degree) for degree in tested}
-    turned = (stats.share(units.fillna(0) >= some).exceeds(majority) for units in aligned.values())
+    aligned = {degree: of_all_units(runs.sel(degree=degree)) for degree in tested}
+    turned = (stats.share(units >= some).exceeds(majority) for units in aligned.values())
     above = runs.mean_cosine.sel(degree=shuffled.degree, run=shuffled.run) - shuffled.mean_cosine
     return Found(
         {"a": claims.all_of(*ends), "b": claims.all_of(*turned)},
-        {"fit": estimates(fits), "runs": runs.sizes["run"]}
+        {"fit": estimates(fits), "runs": runs.sizes["run"], "everywhere": everywhere(runs, range(8, 12))}
         | {"aligned": {degree: float(units.median()) for degree, units in aligned.items()}}
         | {"aligned, shuffled": float(shuffled.aligned.max())}
         | {"cosine": min((stats.student(above.sel(degree=d).values) for d in tested), key=lambda of: of.low)}
-        | {"without decay": {d: share for d, share in estimates(by_degree(long, fit)).items() if d > last}},
+        | {"without decay": {d: share for d, share in estimates(by_degree(long, fit)).items() if d > last}}
+        | {"without decay, everywhere": everywhere(long, long.degree.values)},
     )
 
 
@@ -384,28 +369,43 @@ SETTING = {True: "the selection", False: "the network", None: "open"}
     correlated=f"{RECORDS}/long_correlated",
     given=f"{RECORDS}/from_v_at_unit_rate",
     orthants=f"{ORTHANTS}/orthant_selection",
+    own=FROM_X,
+    tied=f"{RECORDS}/correlated_small_decay",
+    own_tied="hidden_structure/from_correlated_x",
+    own_given="hidden_structure/from_v",
 )
-def hs_67(eight, beyond, points, correlated, given, orthants, *, fit, half, informative, majority):
+def hs_67(
+    eight, beyond, points, correlated, given, orthants, own, tied, own_tied, own_given,
+    *, fit, half, informative, majority,
+):  # fmt: skip
     """What makes the failures: the network, the configurations that were selected, or the number of points."""
     at_8, past = best(eight, fit), by_degree(beyond, fit)
     few, many = (by_degree(points.sel(points=n), fit) for n in (8000, 32_000))
-    tied = {degree: fitting(correlated.sel(degree=degree), fit) for degree in (12, 13)}
+    long = {degree: fitting(correlated.sel(degree=degree), fit) for degree in (12, 13)}
     rates = {degree: best(given.sel(degree=degree), half) for degree in (19, 20)}
     rank, at_chance, in_orthant, winners = ten_epochs(orthants)
     enough = [claims.below(past[9], majority), many[9].exceeds(majority), claims.below(few[9], majority)]
     ninth = "the number of points" if all(enough) else "the network" if many[9].below(majority) else "open"
+    pools = scores.in_store(eight, own, tied, own_tied, given, own_given)
     answers = {
         "a": SETTING[at_8.exceeds(majority)],
         "b": "the selection" if past[9].exceeds(majority) else ninth,
-        "c": SETTING[claims.all_of(*(of.exceeds(majority) for of in tied.values()))],
+        "c": SETTING[claims.all_of(*(of.exceeds(majority) for of in long.values()))],
         "d": (SETTING | {True: "the learning rate"})[claims.all_of(*(of.exceeds(majority) for of in rates.values()))],
         "e": {True: "informative", False: "noise", None: "open"}[rank.exceeds(informative)],
     }
     return Found(
         {letter: "undecided" if answer == "open" else "answered" for letter, answer in answers.items()},
         {"what decides": answers, "degree 8": at_8, "small decay": estimates(past), "8,000": few, "32,000": many}
-        | {"correlated": tied, "given": rates, "rank": rank, "rank at chance": at_chance}
-        | {"rank in the empty orthant": in_orthant, "chosen": winners},
+        | {"correlated": long, "given": rates, "rank": rank, "rank at chance": at_chance}
+        | {"rank in the empty orthant": in_orthant, "chosen": winners}
+        | {"learn": {degree: int((table.fit >= half).sum()) for degree, table in pools.items()}}
+        | {look: {degree: scores.ahead(table, look, half) for degree, table in pools.items()} for look in scores.LOOKS}
+        | {
+            f"picked, {look}": {d: int((scores.picked(t, look) >= half).sum()) for d, t in pools.items()}
+            for look in scores.LOOKS
+        }
+        | {"everywhere": everywhere(correlated, (12, 13)) | everywhere(given, (19, 20))},
     )
 
 

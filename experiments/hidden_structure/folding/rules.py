@@ -53,13 +53,17 @@ def hs_20(runs, *, learnt, features, output, majority, little, weak):
 
 @decides(runs=networks.NETWORKS)
 def hs_21(runs, *, floor, rise):
-    """Table 2: printed match fractions within what means of five of our runs allow; the rise at three layers."""
+    """Table 2: printed match fractions within what means of five of our runs allow; the rise at three layers.
+
+    A row with a fraction whose means of five may differ by more than the floor cannot tell.
+    """
     ours = {key: runs.match.sel(depth=key[0], label=key[1], moment=key[2]).values for key in authors.TABLE_2}
     agree = {
         key: orthant_statistics.agrees(values, authors.TABLE_2[key][0], floor=floor) for key, values in ours.items()
     }
+    blunt = {key[0] for key, values in ours.items() if networks.reach(values) > floor}
     parts = {
-        letter: all(same for key, same in agree.items() if key[0] == d)
+        letter: all(same for key, same in agree.items() if key[0] == d) and (None if d in blunt else True)
         for letter, d in zip("abcde", authors.DEPTHS, strict=True)
     }
     grown = stats.student(ours[3, 0, "last"] - ours[3, 0, "initial"])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from experiments.hidden_structure.runs import rc, test_error
+from experiments.hidden_structure.runs import everywhere, rc, test_error
 from shallow import stats
 from shallow.book import claims
 from shallow.book.claims import Found, decides
@@ -59,31 +59,35 @@ def bend(runs: xr.Dataset) -> xr.DataArray:
 
 
 @decides(runs="hidden_structure/from_v")
-def hs_38(runs, *, half, poor, line, majority):
+def hs_38(runs, *, half, poor, straight, still, majority):
     """Section 5.2.2, Figure 4: v given, degrees up to 18 are fitted and 19, 20 are straight lines; degree, run."""
     values = rc(runs)
     learnt = {d: stats.share(values.sel(degree=d) >= half) for d in range(KNOWN[0], KNOWN[1] + 1)}
     follows = [share.exceeds(majority) for share in learnt.values()]
-    failed = [stats.share(values.sel(degree=d) <= poor).exceeds(majority) for d in STRAIGHT]
     bends = {d: stats.student(bend(runs.sel(degree=d)).values) for d in STRAIGHT}
+    bulk = runs.sel(part="test", range="bulk")
+    level = (bulk.straight.fillna(1) >= straight) | (bulk.spread <= still)
+    lines = {d: stats.share((level & (values <= poor)).sel(degree=d)) for d in STRAIGHT}
     medians = {d: float(values.sel(degree=d).median()) for d in (*learnt, *STRAIGHT)}
     last = values.sel(degree=KNOWN[1]) >= half
     return Found(
         {
             "a": claims.all_of(*follows),
             "b": follows[-1],
-            "c": claims.all_of(*failed, *(claims.below(one, line) for one in bends.values())),
+            "c": claims.all_of(*(share.exceeds(majority) for share in lines.values())),
         },
         {f"distance from a straight line, d = {d}": one for d, one in bends.items()}
         | {"runs with Rc >= 0.5 at d = 18": f"{int(last.sum())} of {last.size}"}
+        | {"lines": lines, "everywhere": everywhere(runs, (*learnt, *STRAIGHT))}
         | {"degrees followed": follows.count(True), "median": medians, "lowest": min(medians[d] for d in learnt)}
         | {"median beyond": float(runs.r2.sel(part="test", range="tail", degree=KNOWN[1]).median())},
     )
 
 
-def highest(runs: xr.Dataset, *, fit: float, majority: float) -> tuple[int, int]:
+def highest(runs: xr.Dataset, *, fit: float, majority: float, range: str = "bulk") -> tuple[int, int]:
     """Highest degree that most runs clearly fit, and the highest of which it is not clear that they do not."""
-    shares = {int(d): stats.share(rc(runs).sel(degree=d) >= fit) for d in runs.degree.values}
+    fits = runs.r2.sel(part="test", range=range)
+    shares = {int(d): stats.share(fits.sel(degree=d) >= fit) for d in runs.degree.values}
     sure = [d for d, share in shares.items() if share.exceeds(majority)]
     possible = [d for d, share in shares.items() if not share.below(majority)]
     return max(sure, default=0), max(possible, default=0)
@@ -101,12 +105,15 @@ def hs_39(from_v, from_x, common_v, common_x, *, fit, gain, majority):
         highest(runs, fit=fit, majority=majority) for runs in (from_v, from_x, common_v, common_x)
     )
     least = (v - x_most, one_v - one_x_most)
+    names = ("given v", "from x", "given v, one configuration", "from x, one configuration")
+    whole = [highest(runs, fit=fit, majority=majority, range="all")[0] for runs in (from_v, from_x, common_v, common_x)]
     return Found(
         True if min(least) >= gain else False if v_most - x < gain else None,
         {"degrees gained, author's selection, at least": least[0]}
         | {"degrees gained, one configuration, at least": least[1]}
         | {"given v": v, "from x": x, "given v, one configuration": one_v, "from x, one configuration": one_x}
-        | {"from x, one configuration, at most": one_x_most},
+        | {"from x, one configuration, at most": one_x_most}
+        | {"all points": dict(zip(names, whole, strict=True))},
     )
 
 
@@ -203,5 +210,6 @@ def hs_54(runs, *, fit, strong, majority):
             "fitting": {d: {w: int(one.sum()) for w, one in of.items()} for d, of in flags.items()},
             "runs": runs.sizes["run"],
             "gain": ratio(error.sel(warmup=0), error.sel(warmup=1)),
+            "everywhere": {w: everywhere(runs.sel(warmup=w), (6,))[6] for w in (5, 8)},
         },
     )

@@ -148,12 +148,19 @@ def networks_of_all_sizes(sizes: Mapping[int, xr.Dataset]) -> xr.Dataset:
 
 
 def size_and_accuracy(networks: xr.Dataset) -> Interval:
-    """Rank correlation of empty with parameters over networks; bootstrap over the runs, whose networks share data."""
+    """Rank correlation of empty with parameters over networks; bootstrap over the sizes and over the runs.
+
+    Networks of one size share it, and those of one run their data: both are drawn again, with replacement.
+    """
     runs, size, empty = networks.run.values, networks.parameters.values, networks.empty.values
-    rows = [np.flatnonzero(runs == run) for run in np.unique(runs)]
     rng = stats.stream("orthants", "size and accuracy")
-    picks = (np.concatenate([rows[i] for i in rng.integers(0, len(rows), len(rows))]) for _ in range(500))
-    draws = [stats.rank_correlation(size[pick], empty[pick]) for pick in picks]
+    sizes, all_runs = np.unique(size), np.unique(runs)
+    cells = {(s, r): np.flatnonzero((size == s) & (runs == r)) for s in sizes for r in all_runs}
+    draws = []
+    for _ in range(500):
+        of_size, of_run = (rng.choice(values, len(values)) for values in (sizes, all_runs))
+        pick = np.concatenate([cells[s, r] for s in of_size for r in of_run])
+        draws.append(stats.rank_correlation(size[pick], empty[pick]))
     return Interval.from_draws(stats.rank_correlation(size, empty), np.array(draws))
 
 
@@ -190,6 +197,17 @@ def at_common_configurations(widths: Sequence[xr.Dataset], slow: xr.Dataset) -> 
     return found
 
 
+def depth_and_accuracy(configurations: Mapping[str, Mapping[int, xr.Dataset]]) -> list[str]:
+    """Rank correlation of empty with the number of layers at each of the :func:`at_common_configurations`, in words."""
+    lines = []
+    for name, by_depth in configurations.items():
+        empty = {d: one.empty.values.ravel() for d, one in by_depth.items()}
+        layers = np.concatenate([np.full(len(values), d) for d, values in empty.items()])
+        rank = stats.spearman(layers, np.concatenate(list(empty.values())), name=f"depth, {name}")
+        lines.append(f"{name}: {rank}, {len(layers)} networks")
+    return lines
+
+
 def reach(values: np.ndarray) -> float:
     """How far a printed mean of five may lie from the mean of our runs: at least 0.02."""
     half = scipy_stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) * (1 / 5 + 1 / len(values)) ** 0.5
@@ -197,7 +215,7 @@ def reach(values: np.ndarray) -> float:
 
 
 @decides(runs=NETWORKS)
-def hs_14(runs):
+def hs_14(runs, *, sharp):
     """Table 1, rows of the networks: both means of five runs within what ours allow, depth by depth."""
     last = runs.sel(moment="last")
     ours = {d: {name: last[name].sel(depth=d).values for name in authors.COLUMNS} for d in authors.DEPTHS}
@@ -205,8 +223,9 @@ def hs_14(runs):
         d: [orthant_statistics.agrees(row[name], authors.TABLE_1["network"][d][name][0]) for name in row]
         for d, row in ours.items()
     }
+    told = {d: all(agree[d]) and (max(map(reach, row.values())) <= sharp or None) for d, row in ours.items()}
     return Found(
-        {letter: all(row) for letter, row in zip("abcde", agree.values(), strict=True)},
+        dict(zip("abcde", told.values(), strict=True)),
         {f"{d} layers": all(row) for d, row in agree.items()}
         | {"mean": {d: {name: values.mean() for name, values in row.items()} for d, row in ours.items()}}
         | {"reach": {name: [reach(row[name]) for row in ours.values()] for name in authors.COLUMNS}}
@@ -312,7 +331,7 @@ def hs_64(sparse, many, widths, *, dense, chance, learned):
     shares, means = relative(with_few(sparse, by_width(widths))), of_empty(many.sel(moment="last"))
     enough = min((n for n in shares if all(one.above(dense) for m, one in shares.items() if m >= n)), default=None)
     better = max((k for k, one in means.items() if one.above(chance)), default=None)
-    short = min((k for k, one in means.items() if one.below(learned)), default=None)
+    short = min((k for k in means if all(one.below(learned) for m, one in means.items() if m >= k)), default=None)
     return Found(
         {"a": None if enough is None else "answered", "b": "answered" if better and short else None},
         {"points that suffice": enough, "above chance up to": better, "below 0.75 from": short}

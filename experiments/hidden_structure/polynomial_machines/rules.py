@@ -321,7 +321,7 @@ def hs_62(few, seventh, tangent, *, nothing, fits, alike, chance, finds):
     }
     learnt = [str(d) for d, how in degrees.items() if how == "learned"]
     return Found(
-        "answered",
+        {"polynomials": "answered", "shells": "undecided" if "open" in depths.values() else "answered"},
         {"polynomials": degrees, "shells": depths}
         | {"R2, untrained": first, "R2, trained": last, "E, untrained": before, "E, trained": after}
         | {"learned": ", ".join([*learnt[:-2], " and ".join(learnt[-2:])])},

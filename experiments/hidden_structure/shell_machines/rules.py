@@ -124,7 +124,7 @@ def hs_61(kernels, runs, *, slack):
     ahead = {k: {n: stats.welch(values, of(three, n)) for n, values in row.items()} for k, row in own.items()}
     reached = claims.any_of(*(claims.all_of(*(one.exceeds(slack) for one in row.values())) for row in ahead.values()))
     return Found(
-        "answered",
+        "undecided" if reached is None else "answered",
         {f"{n} ahead of the network, {k}": one for k, row in ahead.items() for n, one in row.items()}
         | {k: {n: values.mean() for n, values in row.items()} for k, row in own.items()}
         | {"E, networks": stats.student(of(three, "empty")), "M, networks": stats.student(of(three, "others"))}
@@ -199,7 +199,7 @@ def hs_18(runs, tangent, kernels, *, chance, needed, gain, follows, gap):
     return Found(
         {
             "a": claims.all_of(*(one.exceeds(0) for one in ahead.values()), claims.below(stats.student(E), chance)),
-            "b": claims.all_of(most((at_least(one, gain) for one in gained.values()), needed), at_least(rank, follows)),
+            "b": claims.all_of(most((one.exceeds(gain) for one in gained.values()), needed), rank.exceeds(follows)),
             "c": claims.all_of(*(at_least(wider[d], gap) for d in LEARNING)),
         },
         {f"E gained at depth {d}": one for d, one in gained.items()}
@@ -473,8 +473,9 @@ def hs_66(tangent, solvers, converged, scaled, *, large, same, much, more, aroun
     differ = outputs_differ(outputs, "others", much) or outputs_differ(outputs, "empty", more)
     changed = changed_signs(scaled)
     M_lost = {o: losses(at_minimum(one), "others") for o, one in outputs.items()}
+    open_ = {"a": not by_end and apart > same, "b": not differ and None in dips.values(), "c": False}
     return Found(
-        "answered",
+        {letter: "undecided" if left_open else "answered" for letter, left_open in open_.items()},
         {f"M gained by solving, depth {d}": one for d, one in gained.items()}
         | {f"M lost, {o}, depth {d}": one for o, row in M_lost.items() for d, one in row.items()}
         | {"solver or kernel": "solver" if by_end else "kernel" if apart <= same else "in between"}

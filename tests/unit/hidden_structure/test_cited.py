@@ -94,9 +94,10 @@ def errors(network, final, initial, noise=False):
 test_the_algorithm_of_damian_and_others = verdicts(
     rules.hs_50,
     lambda *theirs: (errors(*theirs), errors(0.1, 0.11, 0.5), errors(0.1, 0.11, 0.5, noise=True)),
-    reproduced=[(0.1, 0.11, 0.5)],
-    contradicted=[(1.0, 1.3, 1.5), (1.0, 1.0, 1.0)],  # all worse, and the network a little ahead of its final NTK
-    undecided=[([0.1, 0.1, 0.5], [0.11, 0.11, 0.4], 0.5)],
+    rr=[(0.1, 0.11, 0.5)],
+    rc=[(1.0, 1.3, 1.5), (1.0, 1.0, 1.0)],  # all worse, and the network a little ahead of its final NTK
+    cc=[(1.0, 3.0, 1.5)],
+    ru=[([0.1, 0.1, 0.5], [0.11, 0.11, 0.4], 0.5)],
 )
 
 
@@ -129,5 +130,5 @@ NULL = aligning(A=(0.02, 0.02, 0.03, 0.03), loss=(1.0, 0.99, 0.98, 0.97)).isel(s
 def test_kinds_of_alignment(change, kind):
     found = rules.hs_68(aligning(**change), NULL)
     names = [name.rpartition(",")[0] for name in found.numbers]
-    assert found.verdict == "answered"
+    assert found.verdict == ("undecided" if kind == "open" else "answered")
     assert names.count(f"kinds, {kind}") == 4 and "silent on random labels" not in names

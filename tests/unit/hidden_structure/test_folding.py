@@ -57,7 +57,7 @@ test_printed_match_fractions = verdicts(
     crrrr=[{"match": FINAL | {1: 0.11}}],
     rrrrc=[{"changed": {(5, 1, "last"): 0.6}}],
     rrcrr=[{"match": FINAL | {3: 0.1}}],
-    rrurr=[{"match": FINAL | {3: scattered(0.545, 0.4)}}],
+    rrurr=[{"match": FINAL | {3: scattered(0.8, 0.4)}}],  # means of five may be anywhere
 )
 FOLDED = {(3, 0, "initial"): 0.3}
 test_nearest_neighbours_before_training = verdicts(

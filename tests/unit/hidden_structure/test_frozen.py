@@ -44,11 +44,11 @@ def given(learnt=0.9, end=0.0, spread=0.1, straight=0.2, eighteen=0.9):
 test_given_v_up_to_18_and_then_a_line = verdicts(
     rules.hs_38,
     given,
-    rrr=[{}, {"spread": 0.9, "straight": 0.99}],  # also a line that is steep
-    rrc=[{"spread": 0.9}, {"end": 0.9}],  # waves; a fit
-    crr=[{"learnt": 0.2}],
-    ccr=[{"eighteen": 0.2}],
-    urr=[{"learnt": 0.5}],
+    rrr=[{"spread": 0.05}, {"spread": 0.9, "straight": 0.99}],  # also a line that is steep
+    rrc=[{"spread": 0.2}, {"spread": 0.9}, {"end": 0.9, "spread": 0.05}],  # small waves; waves; a fit
+    crr=[{"learnt": 0.2, "spread": 0.05}],
+    ccr=[{"eighteen": 0.2, "spread": 0.05}],
+    urr=[{"learnt": 0.5, "spread": 0.05}],
 )
 
 

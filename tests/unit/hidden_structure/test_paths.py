@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from experiments.hidden_structure import hidden_index, polynomials
-from experiments.hidden_structure.alignment import alignment_moments, kernel_paths
+from experiments.hidden_structure.alignment import alignment_moments, kernel_paths, who_leads
 from experiments.hidden_structure.alignment.kernel_paths import END
 from experiments.hidden_structure.cited import cells as cited
 from experiments.hidden_structure.cited import parity, silent_alignment, two_stage
@@ -183,3 +183,21 @@ def test_both_solvers_of_a_machine_agree(monkeypatch):
     assert patient.convergence.iterations > 1000 > hasty.convergence.iterations
     np.testing.assert_allclose(hasty.values(kernel), patient.values(kernel), atol=2e-3)
     assert hasty.intercept == pytest.approx(patient.intercept, abs=2e-3)
+
+
+def test_who_leads():
+    """Shapes, the null's norms, and an output layer solved as the machine on its kernel is."""
+    found = who_leads.who_leads(1, 5, at=(0, 1), points=200, chosen_on=100, size=1000)
+    assert found.r2.sizes == {"epoch": 2, "learner": 6, "range": 3} and np.isnan(found.C.sel(learner="network")).all()
+    network = mlp.default([np.random.default_rng(0)], (100, 8, 1))
+    other = who_leads.dealt(network, 0)
+    np.testing.assert_array_equal(np.abs(other.weights[0]), np.abs(network.weights[0]))
+    assert (other.weights[0] != network.weights[0]).any() and (other.weights[1] == network.weights[1]).all()
+
+
+def test_an_output_layer_of_least_absolute_error():
+    draw = np.random.default_rng(1)
+    z = np.column_stack([draw.standard_normal((300, 3)), np.ones(300)])
+    y = z @ [1.0, -2.0, 0.5, 3.0] + 5.0 * (draw.random(300) < 0.2)  # a fifth of the labels is far off
+    w = who_leads.solved(z, y, 100.0, np.zeros(4))
+    np.testing.assert_allclose(w, [1.0, -2.0, 0.5, 3.0], atol=0.02)

@@ -87,7 +87,8 @@ test_the_gaussian_machine_memorises = verdicts(
 @pytest.mark.parametrize(("others", "reached"), [((1.0, 1.0), True), ((1.0, 0.8), False), ((0.8 - 0.02, 1.0), None)])
 def test_machines_with_the_right_kernel(others, reached):
     found = rules.hs_61(gaussian(others=others), networks())
-    assert found.verdict == "answered" and found.numbers["one reaches the network"] is reached
+    assert found.verdict == ("undecided" if reached is None else "answered")
+    assert found.numbers["one reaches the network"] is reached
 
 
 TABLE = {"E": (0.75, 0.56, 0.83, 0.5, 0.5), "M": (0.93, 0.88, 0.98, 0.9, 0.99)}
