@@ -123,7 +123,8 @@ PRESETS: list[tuple[str, str, str, str, Settings]] = [
         "frozen",
         "First layer frozen",
         "After ten epochs the first layer stays as it is. Can the output layer make use of what it holds?",
-        "Not in fifty epochs: the network explains 4 %, in none of 10 seeds more than 15 %. It has to go on.",
+        "Not in fifty epochs: the network explains 4 %, in none of 10 seeds more than 15 %. Let the first layer go on, "
+        "as before, and it explains 99 %.",
         polynomial(first="10 epochs"),
     ),
     (
