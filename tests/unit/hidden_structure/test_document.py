@@ -14,6 +14,7 @@ def test_units_are_those_of_the_moments_and_have_a_size():
     found = cells.units(1, 5, **options)
     moments = alignment_moments.moments(1, 5, at=(0,), points=60, chosen_on=40, shown=5, penalties=(0.1,), **options)
     np.testing.assert_array_equal(found.cosine, moments.cosine.isel(moment=-1))
+    np.testing.assert_array_equal(cells.units(1, 5, whole=False, size=400).early, found.early)
     assert int(found.epochs) == 3 and (found.norm > 0).all() and 0.5 < float(found.norm.median()) < 5
 
 
