@@ -152,6 +152,7 @@ def test_presets_do_what_their_notes_say():
     assert (first(seven["direction"]), first(seven["fit"])) == (5, 23) and "at epochs 5 and 23" in notes["seven"]
     assert f"{frozen['fit'][-1]:.0%}" == "4%" and frozen["direction"][-1] == frozen["direction"][10]
     assert frozen["direction"][:11] == seven["direction"][:11]
+    assert f"{seven['fit'][-1]:.0%}" == "99%" and "it explains 99 %" in notes["frozen"]
     asked = next(ask for key, _, ask, *_ in laboratory.PRESETS if key == "eight")
     assert f"{-eight['square'][20]:.0%}" == "59%" and "59 % above" in asked
     assert [f"{eight[name][k]:.0%}" for name, k in (("fit", -1), ("direction", 20), ("absolute", 20))] == [
