@@ -116,14 +116,19 @@ def _hidden_structure(laboratory: ModuleType, chosen: dict) -> Problem:
     sizes = {"dimension": chosen["dimension"], "per_class": chosen["points"]}
     points = laboratory.shell_task(chosen["seed"], **sizes).train
     x, y = torch.tensor(points.x), torch.tensor(points.label, dtype=torch.float64)
-    network = mlp.default([stream("benchmark", "laboratory")], (chosen["dimension"], chosen["width"], 1))
+    widths = (chosen["dimension"], *[chosen["width"]] * chosen["depth"], 1)
+    network = mlp.default([stream("benchmark", "laboratory")], widths)
     batches, steps = [], chosen["epochs"] * -(-len(y) // laboratory.BATCH)
 
-    def loss(W, b, v, c):
+    def loss(*parameters):
         if not batches:
             batches.extend(torch.randperm(len(y)).split(laboratory.BATCH))
         rows = batches.pop()
-        output = torch.relu(x[rows] @ W.T + b) @ v.T + c
+        *hidden, (v, c) = zip(parameters[::2], parameters[1::2], strict=True)
+        output = x[rows]
+        for W, b in hidden:
+            output = torch.relu(output @ W.T + b)
+        output = output @ v.T + c
         return functional.binary_cross_entropy(torch.sigmoid(output[:, 0]), y[rows])
 
     layers = zip(network.weights, network.biases, strict=True)
