@@ -1,31 +1,43 @@
-"""Drawings of what two scores see of a network, for the page and the chapter's story."""
+"""Drawings of what two scores see of a network, for the chapter's story."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
+from experiments.hidden_structure import hidden_index
 from experiments.hidden_structure.degrees import scores
+from experiments.hidden_structure.polynomials import Problem
 from experiments.hidden_structure.runs import rc
 from shallow.book import figures
 
 LOOKS = {0: ("train", "^"), 1e-4: ("label_plus", "D"), 1e-3: ("label_minus", "s")}
 
 
-def two_scores(axes: Sequence[Axes], small: xr.Dataset, strong: xr.Dataset, fits: float) -> None:
-    """Fit at the end of training against either score after twenty epochs, degree 8: small decays by colour, and 10."""
-    for ax, (score, name) in zip(axes, (("square", "mean square"), ("absolute", "absolute error")), strict=True):
-        for decay, (colour, marker) in LOOKS.items():
-            for k, width in enumerate(small.width.values):
-                one = small.sel(width=width, decay=decay)
-                look = {"color": figures.COLOURS[colour], "ms": 4, "mfc": "none"}
-                label = None if k else f"decay {decay:g}"
-                ax.plot(scores.over_constant(one, 8, 20, score=score), rc(one), marker, label=label, **look)
-        ax.plot(scores.over_constant(strong, 8, 20, score=score), rc(strong), "ko", ms=4, label="decay 10")
-        ax.axvline(1, color=figures.COLOURS["null"], lw=0.8)
-        ax.axhline(fits, color=figures.COLOURS["threshold"], ls=":", lw=1.2)
-        ax.set(xlabel=f"{name} after 20 epochs / constant's")
-    axes[0].set_ylabel("$R_c$ at the end")
-    axes[0].legend(fontsize="x-small", loc="center right")
+def followed(axes: Sequence[Axes], task: Problem, degree: int, outputs: Mapping[str, np.ndarray]) -> None:
+    """Outputs at the validation points against v, a panel each, over the polynomial and the best constant."""
+    rows, grid = task.rows["validation"], np.linspace(task.v.min(), task.v.max(), 400)
+    for ax, (name, values) in zip(axes, outputs.items(), strict=True):
+        ax.plot(grid, hidden_index.polynomial(degree)(grid), color="k", lw=1, label="polynomial")
+        ax.axhline(np.median(task.y[task.rows["train"]]), color=figures.COLOURS["null"], lw=1.2, label="best constant")
+        ax.plot(task.v[rows], values[rows], ".", ms=2, color=figures.COLOURS["live"], label="network")
+        ax.set(xlabel="$v$", title=name)
+
+
+def seen(ax: Axes, small: xr.Dataset, strong: xr.Dataset, fits: float) -> None:
+    """The two scores after twenty epochs, degree 8: small decays by colour, filled where the end fits; black: 10."""
+    for decay, (colour, marker) in LOOKS.items():
+        one = small.sel(decay=decay)
+        square, absolute = (scores.over_constant(one, 8, 20, score=s).values.ravel() for s in scores.SCORES)
+        learned, colour = rc(one).values.ravel() >= fits, figures.COLOURS[colour]
+        look = {"ls": "none", "marker": marker, "ms": 4, "color": colour}
+        ax.plot(square[learned], absolute[learned], **look, label=f"decay {decay:g}")
+        ax.plot(square[~learned], absolute[~learned], **look, mfc="none")
+    square, absolute = (scores.over_constant(strong, 8, 20, score=s) for s in scores.SCORES)
+    ax.plot(square, absolute, "ko", ms=5, label="decay 10")
+    for line in (ax.axvline, ax.axhline):
+        line(1, color=figures.COLOURS["null"], lw=0.8)
+    ax.set(xlabel="mean square", ylabel="absolute error", title="all, after 20 epochs")

@@ -79,43 +79,6 @@ def batch_noise(every: xr.Dataset, more: xr.Dataset) -> Figure:
     return figure
 
 
-def _against_size(ax: Axes, curves: Mapping[str, xr.Dataset]) -> None:
-    """Train loss over that of least squares against n, a line for each name."""
-    for (label, run), style in zip(curves.items(), figures.mode_styles(len(curves)), strict=True):
-        ax.plot(run.n, run.train / run.ols, lw=1.2, label=label, **style)
-    ax.set(xscale="log", xlabel="samples $n$", ylim=(-0.05, 1.4))
-    ax.legend(fontsize="x-small", loc="upper left")
-
-
-def by_start(ax: Axes, narrow: xr.Dataset, scales: xr.Dataset) -> None:
-    """Transitions from initial weights of different deviations, one draw."""
-    runs = {float(s): scales.sel(scale=s, seed=0).isel(step=-1) for s in scales.scale.values}
-    runs[transition.deviation(transition.NARROW)] = narrow.sel(n=scales.n, seed=0, step=int(scales.step[-1]))
-    _against_size(ax, {f"deviation {s:.0e}": runs[s] for s in sorted(runs)})
-    ax.set_ylabel("training loss / least squares")
-
-
-def by_steps(ax: Axes, narrow: xr.Dataset, steps: Sequence[int] = (200_000, 1_000_000, 8_000_000)) -> None:
-    """Transitions of Figure 1's runs after so many steps, medians over the draws."""
-    large = narrow.sel(n=slice(300, None))
-    _against_size(ax, {f"{k:,} steps": large.sel(step=k).median("seed") for k in steps})
-
-
-def by_noise(ax: Axes, every: xr.Dataset, more: xr.Dataset, settings: Mapping[str, str]) -> None:
-    """Transitions after the finish for some settings of :mod:`.noise`, by their names there; draws as points."""
-    for (setting, label), style in zip(settings.items(), figures.mode_styles(len(settings)), strict=True):
-        drawn = []
-        for runs in (every, more):
-            names = [noise.name(runs, i) for i in range(runs.sizes["setting"])]
-            one = noise.ends(runs).isel(setting=names.index(setting))
-            drawn.append((one.train / one.ols).drop_vars(["rate", "batch", "noise"]))
-        share = xr.concat(drawn, "seed", join="outer")
-        ax.plot(share.n, share.transpose("n", "seed"), "o", ms=2.5, mfc="none", mew=0.7, color=style["color"])
-        ax.plot(share.n, share.mean("seed"), lw=1.2, label=label, **style)
-    ax.set(xscale="log", xlabel="samples $n$")
-    ax.legend(fontsize="x-small", loc="upper left")
-
-
 def where_mass_points(ax: Axes, weights: xr.DataArray, sizes: Sequence[int]) -> None:
     r"""Share of the mass $|a_j| \|w_j\|$ by angle to e_1 for some sample sizes, over all draws; grey: uniform."""
     bins = np.linspace(0, 180, 31)
@@ -132,14 +95,19 @@ def where_mass_points(ax: Axes, weights: xr.DataArray, sizes: Sequence[int]) -> 
     ax.legend(fontsize="small", ncols=4, loc="upper center")
 
 
-def leaks(axes: Sequence[Axes], runs: xr.Dataset) -> None:
-    """Transitions of :mod:`.leaks` after the finish: an axis for each kind of steps, a line for each setting."""
+def leaks(axes: Sequence[Axes], runs: xr.Dataset, fits: xr.DataArray) -> None:
+    """Transitions of :mod:`.leaks` after the finish: an axis for each kind of steps, a line for each setting.
+
+    Dashed: `fits`, the loss of the two fits over that of least squares, by n.
+    """
     for ax, steps in zip(axes, runs.steps.values, strict=True):
         for setting, style in zip(runs.setting.values, figures.mode_styles(runs.sizes["setting"]), strict=True):
             one = runs.sel(setting=setting, steps=steps)
             share = (one.settled_train / one.ols).transpose("n", "seed")
             ax.plot(one.n, share, "o", ms=2.5, mfc="none", mew=0.7, color=style["color"])
             ax.plot(one.n, share.mean("seed"), lw=1.3, label=LEAKS[str(setting)], **style)
+        ax.plot(fits.n, fits, "k:", lw=1.3, label="the two fits")
+        ax.axhline(0.5, color=figures.COLOURS["threshold"], lw=0.8)
         ax.set(xscale="log", xlabel="samples $n$", title=str(steps), ylim=(-0.05, 1.05))
         ax.set_xticks(runs.n.values, [str(n) for n in runs.n.values])
         ax.minorticks_off()

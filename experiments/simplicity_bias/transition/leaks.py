@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
+from experiments.simplicity_bias import two_fits
 from experiments.simplicity_bias.limits import anatomy
 from experiments.simplicity_bias.transition import batch_noise
 from experiments.simplicity_bias.transition import cells as transition
@@ -97,6 +98,18 @@ def run(seed: int, n: int, *, setting: str, steps: str, width: int = 256, d: int
         settled = look(train(network, batch_noise.FINISH_RATE, 0, batch_noise.FINISH))
         found |= {f"settled_{name}": value for name, value in settled.items()}
     return xr.Dataset(found, {"time": times})
+
+
+def of_two_fits(runs: xr.Dataset, *, width: int = 256, d: int = 5) -> xr.DataArray:
+    """Training loss of the two fits over that of least squares on the samples without a margin, mean over the draws."""
+    setting, shares = SETTINGS["Figure 1"], []
+    for n in runs.n.values:
+        samples = [drawn(int(seed), int(n), setting, width=width, d=d)[1] for seed in runs.seed.values]
+        both = [two_fits.as_network(two_fits.fits(*sample)) for sample in samples]
+        losses = [transition.train_loss(fit, sample) for fit, sample in zip(both, samples, strict=True)]
+        least = [transition.least_squares(sample)[1] for sample in samples]
+        shares.append(np.mean(np.divide(losses, least)))
+    return xr.DataArray(shares, {"n": runs.n}, ["n"])
 
 
 #: Which neurons are taken away, and when: those unaligned at the end of early alignment, as many at random then, and
