@@ -8,6 +8,7 @@ takes dates for numbers.  All that take numbers refuse what :func:`numbers` refu
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 from collections.abc import Callable, Collection, Iterator
 from fractions import Fraction
@@ -145,6 +146,23 @@ def orthonormal(**matrices: Any) -> None:
         error = np.abs(matrix.T @ matrix - np.eye(matrix.shape[1])).max()
         if error > 1e-5:
             raise ValueError(f"{name} must have orthonormal columns, got scalar products that are {error:.1g} off")
+
+
+def no_module(function: Callable) -> Callable:
+    """Decorates a function of networks that are arrays: a module of PyTorch is refused, with what takes it."""
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        for one in (*args[:1], *kwargs.values()):
+            if callable(getattr(one, "named_parameters", None)):
+                name = next(iter(inspect.signature(function).parameters))
+                raise ValueError(
+                    f"{name} must be arrays, got a module of PyTorch, {type(one).__name__}: "
+                    "shallow.kernels.of_torch(module, x) gives its tangent kernel, shallow.mlp.of_module its arrays"
+                )
+        return function(*args, **kwargs)
+
+    return checked
 
 
 def given(array: Any, fine: np.ndarray | None = None) -> str:

@@ -148,6 +148,7 @@ def test_code_in_use_counts(mimic, name, old, new):
         ("factor.py", "OTHER = 3", "OTHER = 4\n\n\nANOTHER = 5"),
         ("factor.py", "OTHER = 3", "if TYPE_CHECKING: import decimal"),
         ("tools.py", "    refuse.finite(x=x)\n", "    refuse.positive(x=x)\n    refuse.numbers(x=x)\n"),
+        ("tools.py", "def scaled(x", "@refuse.no_module\ndef scaled(x"),
         ("tools.py", "import warnings", "import warnings\nfrom shallow.extras import torch"),
     ],
 )

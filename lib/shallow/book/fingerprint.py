@@ -123,7 +123,7 @@ class _Library:
                 return module.foreign[value.id]
         parts = [
             self.text(part, module, name, references)
-            for key, part in ast.iter_fields(value)
+            for key, part in _parts(value, module)
             if key not in _SILENT and part is not None and part != [] and not (key == "name" and part == name)
         ]
         return f"{type(value).__name__}({','.join(parts)})"
@@ -192,6 +192,12 @@ def _bound(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[str]:
         yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name))
 
 
+def _parts(node: ast.AST, module: _Module) -> Iterator[tuple[str, object]]:
+    """The parts of a node; decorators from :mod:`shallow.checks` are checks as well."""
+    for key, part in ast.iter_fields(node):
+        yield key, [one for one in part if not _is_checks(one, module)] if key == "decorator_list" else part
+
+
 def _is_text(node: object) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
@@ -199,7 +205,11 @@ def _is_text(node: object) -> bool:
 def _is_check(node: object, module: _Module) -> bool:
     """Whether that calls a function of :mod:`shallow.checks`: it returns nothing; results have passed it."""
     call = node.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
-    name = call.func.value if call and isinstance(call.func, ast.Attribute) else None
+    return call is not None and _is_checks(call.func, module)
+
+
+def _is_checks(node: ast.expr, module: _Module) -> bool:
+    name = node.value if isinstance(node, ast.Attribute) else None
     return isinstance(name, ast.Name) and module.imported.get(name.id) == ("shallow", "checks")
 
 

@@ -33,6 +33,7 @@ class Blocks(NamedTuple):
     __repr__ = short
 
 
+@checks.no_module
 def blocks(network: TwoLayer, x: np.ndarray, z: np.ndarray | None = None) -> Blocks:
     r"""The three summands of $K = J(x) J(z)^\top$, from the output weights, the input weights and the biases.
 
@@ -95,6 +96,7 @@ def _active_points(w: np.ndarray, b: np.ndarray, points: np.ndarray) -> np.ndarr
     return np.concatenate([part.sum(axis=0) for part in parts])
 
 
+@checks.no_module
 def ntk(
     network: TwoLayer, x: np.ndarray, z: np.ndarray | None = None, rates: tuple[float, float, float] = ALL
 ) -> np.ndarray:
@@ -108,6 +110,7 @@ def ntk(
     return sum(rate * block for rate, block in zip(rates, blocks(network, x, z), strict=True))
 
 
+@checks.no_module
 def conjugate(network: TwoLayer, x: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
     r"""Conjugate kernel $\sum_k \mathrm{ReLU}(w_k x + b_k)\,\mathrm{ReLU}(w_k z + b_k)$, the part of v, (n, n')."""
     return blocks(network, x, z).output

@@ -29,6 +29,7 @@ Factors = list[tuple[torch.Tensor, torch.Tensor]]
 _BLOCK = 512  # points: three blocks of float64 stay in the cache of a processor
 
 
+@checks.no_module
 def ntk(
     weights: Sequence[Array],
     biases: Sequence[Array],
@@ -89,12 +90,14 @@ def _block(left: Factors, right: Factors, rows: slice, columns: slice, scratch: 
     return total.numpy()
 
 
+@checks.no_module
 def diagonal(weights: Sequence[Array], biases: Sequence[Array], x: Array, *, output: str = "logit") -> np.ndarray:
     r"""$K(x_i, x_i) = |\nabla_\theta f(x_i)|^2$ in float64, shape (n,); arguments of :func:`ntk`.  Cost: one pass."""
     factors = _factors(weights, biases, x, "x", output)
     return sum((delta**2).sum(dim=1) * (h**2).sum(dim=1) for delta, h in factors).numpy()
 
 
+@checks.no_module
 def jacobian(weights: Sequence[Array], biases: Sequence[Array], x: Array, *, output: str = "logit") -> np.ndarray:
     r"""The gradients $\nabla_\theta f(x_i)$ as rows in float64, shape (n, P), with the arguments of :func:`ntk`.
 

@@ -12,6 +12,7 @@ from shallow import checks
 from shallow.mlp import Network, Stack
 
 
+@checks.no_module
 def ntk(networks: Stack, x: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
     r"""The kernel $\nabla_\theta f(x) \cdot \nabla_\theta f(z)$ of every network of a stack, in float64; (R, n, n').
 

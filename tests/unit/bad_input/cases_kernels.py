@@ -5,7 +5,17 @@ from unit.bad_input import given
 from unit.bad_input.given import GRAM, LAYERS, SIGNS, VALUES, X, Y
 from unit.bad_input.spoil import case
 
-from shallow.kernels import arc_cosine, empirical, interior_point, layered, linear_machines, machines, plain, ridge
+from shallow.kernels import (
+    arc_cosine,
+    empirical,
+    interior_point,
+    layered,
+    linear_machines,
+    machines,
+    modules,
+    plain,
+    ridge,
+)
 from shallow.train import ode
 
 PATH = ridge.RidgePath(GRAM, Y)
@@ -14,6 +24,7 @@ PENALTIES = np.array([0.1, 1.0])
 PRECISE = dict(tolerance=1e-6, max_iter=300)
 QUADRATIC = dict(C=1.0, intercept="free", tolerance=1e-3, max_iter=1000)
 DESCENT = dict(C=1.0, rng=given.RNG, tolerance=1e-4)
+SQUARES = X[:, :2, None] * [1.0, 2.0]
 REDUCED = linear_machines.reduced(GRAM, 1e-9)
 
 CASES = [
@@ -35,6 +46,7 @@ CASES = [
     case(MACHINE.values, kernel=GRAM),
     case(empirical.modes_for, values=VALUES[::-1], threshold=0.95),
     case(plain.ntk, "x=longer", networks=given.STACK, x=X, z=X[:2]),  # axis 1 of (R, n, n')
+    case(modules.of_torch, "x=longer", module=given.tiny(), x=SQUARES, z=SQUARES[:2]),  # axis 1 of (C, n, n')
     case(layered.ntk, **LAYERS, x=X, z=X[:2], output="logit", trainable=[1]),
     *(case(of, **LAYERS, x=X, output="logit") for of in (layered.diagonal, layered.jacobian)),
     case(machines.squared_hinge, "C=1e300 tolerance=1e300", kernel=GRAM, y=SIGNS, C=1.0, **PRECISE),
