@@ -31,11 +31,19 @@ SOURCES = {
     "click": "click",
     "cpu_count": "joblib:cpu_count",
     "xarray": "xarray",
+    "onnx": "onnx",
+    "numpy_helper": "onnx.numpy_helper",
+    "DecodeError": "google.protobuf.message:DecodeError",
+    "safe_open": "safetensors:safe_open",
+    "SafetensorError": "safetensors:SafetensorError",
+    "ml_dtypes": "ml_dtypes",
 }
 #: Module -> the extra of the distribution that brings it; all others are in the extra `book`.
 _EXTRA = {"torch": "torch", "torch.nn": "torch", "sklearn.datasets": "images"}
 _EXTRA |= dict.fromkeys(("sklearn.svm", "sklearn.exceptions"), "machines")
-_NAMES = {"sklearn": "scikit-learn"}
+_EXTRA |= dict.fromkeys(("onnx", "onnx.numpy_helper", "google.protobuf.message"), "onnx")
+_EXTRA |= dict.fromkeys(("safetensors", "ml_dtypes"), "safetensors")
+_NAMES = {"sklearn": "scikit-learn", "ml_dtypes": "ml-dtypes", "google": "onnx"}
 
 
 def __getattr__(name: str) -> Any:

@@ -63,7 +63,13 @@ FUNCTIONS = {
     "train.first_layer.Adam.start": "called in every step",
     "train.first_layer.Adam.direction": "called in every step",
     "kernels.machines.checked": "a check itself",
-    "spectra.nulls.permuted_within_columns": "esd.as_matrix checks, NumPy refuses other generators",
+    "spectra.weights.opened": "reads files, test_weights.py",
+    "spectra.weights.as_array": "takes any array or tensor",
+    "spectra.layers.report": "what is wrong with a layer is a note, test_spectra_layers.py",
+    "spectra.layers.each": "likewise",
+    "spectra.layers.measure": "likewise",
+    "spectra.layers.Report.to_csv": "writes a file, test_spectra_layers.py",
+    "spectra.layers.Report.to_json": "likewise",
     "kernels.machines.fit_quietly": "calls scikit-learn, which checks",
 }
 

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
-from experiments.heavy_tails import estimators, readings_of_sweeps, shapes
+from experiments.heavy_tails import readings_of_sweeps, shapes
 from experiments.heavy_tails.beyond import deep_nets, open_questions, steering
 from experiments.heavy_tails.readings import gains
 from experiments.heavy_tails.route import cells as training_spectra
@@ -88,8 +88,8 @@ def hill_at(share: float) -> Callable[[np.ndarray], float]:
 
 MEASURES: dict[str, Callable[[np.ndarray], float]] = {
     "rise": partial(tops.rise, without=SPIKES),
-    "stretch": estimators.stretch,
-    "stretch, 5 % left out": lambda values: float(estimators.stretch(tops.without_top(values, 0.05))),
+    "stretch": tops.stretch,
+    "stretch, 5 % left out": lambda values: float(tops.stretch(tops.without_top(values, 0.05))),
     "exponent, top 2 %": hill_at(0.02),
     "exponent, top 5 %": hill_at(0.05),
     "exponent, top 10 %": hill_at(0.10),
@@ -118,7 +118,7 @@ def layer_numbers(found: xr.Dataset, data: str, layers: Sequence[int]) -> dict[s
     }
 
 
-LAWS = {"exponential": EXPONENTIAL, "stretch, exponential": estimators.exponential_stretch()}
+LAWS = {"exponential": EXPONENTIAL, "stretch, exponential": tops.exponential_stretch()}
 
 
 @decides(runs=VGG)

@@ -2,7 +2,7 @@
 
 A *wide bulk* is what the criteria of :mod:`experiments.heavy_tails.shapes` measure.  A *tail* is a matter of the top
 per cents without a spike: it is heavier than exponential if their mean excess rises (:func:`tops.rise` above 1).  The
-*stretch* of a spectrum, :func:`estimators.stretch`, is a ratio of quantiles and no tail.
+*stretch* of a spectrum, :func:`tops.stretch`, is a ratio of quantiles and no tail.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shallow.spectra.marchenko_pastur import MarchenkoPastur
 from shallow.stats import Interval
 
 NOISE = MarchenkoPastur(1500, 1000)  # the law of the initial spectrum
-EXPONENTIAL = estimators.exponential_stretch()
+EXPONENTIAL = tops.exponential_stretch()
 FIGURE_1 = {"a": ("GD", 2000.0), "b": ("Adam", 0.5)}
 ESTIMATES = {"hill": "PL_Alpha_Hill", "ks": "PL_Alpha_KS"}
 SWEEP = "heavy_tails/ten_steps_2000"
@@ -37,8 +37,8 @@ def over_draws(runs: xr.Dataset, rule: str, rate: float, measure: Callable[[np.n
 
 
 def stretch(runs: xr.Dataset, rule: str, rate: float) -> Interval:
-    """The :func:`estimators.stretch` of the spectra of a rule at a rate, over the draws."""
-    return over_draws(runs, rule, rate, estimators.stretch)
+    """The :func:`tops.stretch` of the spectra of a rule at a rate, over the draws."""
+    return over_draws(runs, rule, rate, tops.stretch)
 
 
 def tail_rise(runs: xr.Dataset, rule: str, rate: float) -> Interval:

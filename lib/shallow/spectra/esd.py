@@ -93,6 +93,28 @@ def eigenvalues(W: np.ndarray) -> np.ndarray:
     return values
 
 
+@np.errstate(over="ignore")
+def resolved(W: np.ndarray) -> np.ndarray:
+    r"""Eigenvalues of $W^\top W$ that its Gram matrix resolves, descending, (min(h, d),), float64; the others are zero.
+
+    Those up to $10 \sqrt{\max(h, d)}\,\epsilon\,\lambda_1$, 1e-13 of the largest at 4096 columns, count as zeros; just
+    above that the digits are lost, and half of them are right from 1e-5 on.  Weights stored in float32 are not known
+    better.  :func:`eigenvalues` finds small ones too, for several times the cost where h and d are near.
+
+    Raises:
+        ValueError: as :func:`eigenvalues`.
+
+    Cost: $O(h d \min(h, d))$; 16 s at 4096 x 4096 on one core.
+    """
+    W, unit = _scaled(as_matrix("W", W))
+    W = W.T if W.shape[0] < W.shape[1] else W
+    values = np.linalg.eigvalsh(W.T @ W)[::-1].copy()
+    values[values <= 10 * np.sqrt(len(W)) * np.finfo(float).eps * values[0]] = 0
+    if unit != 1 and values.any():
+        _check_squares(np.sqrt(values[values > 0]) * unit)
+    return values * unit * unit
+
+
 def stable_rank(values: np.ndarray) -> float:
     r"""$\|W\|_F^2 / \|W\|_2^2 = \sum_k \lambda_k / \lambda_1$ from the eigenvalues of $W^\top W$, in [1, N]."""
     values = ascending(values)

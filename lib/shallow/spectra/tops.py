@@ -87,3 +87,31 @@ def exponential_rise(without: float = 0.0) -> float:
         p = without + share * (1 - without)
         excess.append((above(p) - above(without)) / (p - without) + np.log(p))
     return float(excess[0] / excess[1])
+
+
+def stretch(values: np.ndarray, share: float = 0.01, *, axis: int = -1) -> np.ndarray:
+    r"""How far the largest values reach, in quarters: $S = (x_p - x_{1/2}) / (x_{1/4} - x_{1/2})$.
+
+    $x_t$ is the value above which a share t of the values lies.  S does not depend on scale or place, hardly on the
+    aspect ratio of a random matrix (2.3 to 3.2 at a share of 0.01), and not on fewer than $p N$ outliers.  It is no
+    measure of a tail: an exponential law has 5.6, the square of a normal number with the same tail 7.1, a log-normal
+    law of spread one half with a heavier one 5.5, and noise with unequal rows, which ends in an edge, 9.
+
+    Args:
+        values: in any order along the axis.
+        share: p, in (0, 0.25).
+        axis: along which the values lie.
+
+    Raises:
+        ValueError: for values that are not finite, or a share outside its range.
+    """
+    checks.array((..., "N"), values=values)
+    checks.within("(0, 0.25)", share=share)
+    middle, quarter, far = np.quantile(values, [0.5, 0.75, 1 - share], axis=axis)
+    return (far - middle) / (quarter - middle)
+
+
+def exponential_stretch(share: float = 0.01) -> float:
+    r"""The :func:`stretch` of an exponential law, $\log_2 \frac{1}{2p}$: 5.64 at p = 0.01."""
+    checks.within("(0, 0.25)", share=share)
+    return float(np.log2(1 / (2 * share)))

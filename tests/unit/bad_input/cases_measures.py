@@ -7,7 +7,7 @@ from unit.bad_input.spoil import case
 
 from shallow import alignment, clusters, gaussian_loss
 from shallow import receptive_fields as fields
-from shallow.spectra import esd, marchenko_pastur, profiles, rank_one, tail_laws, tails, tops
+from shallow.spectra import esd, marchenko_pastur, nulls, profiles, rank_one, tail_laws, tails, tops, weights
 
 LAWS = [tail_laws.PowerLaw(1.0, 2.0), tail_laws.Exponential(1.0, 2.0), tail_laws.LogNormal(1.0, 0.5, 2.0)]
 PROFILE = profiles.ProfileLaw(9, np.linspace(1.0, 2.0, 6))
@@ -17,7 +17,7 @@ CASES = [
     case(esd.as_matrix, "name=*", name="W", W=X),
     case(esd.signed_distances, shares=np.array([0.2, 0.5, 0.9])),
     case(esd.best_scale, cdf=LAW.cdf, values=VALUES),
-    *(case(of, W=X) for of in (esd.eigenvalues, esd.singular_vectors)),
+    *(case(of, W=X) for of in (esd.eigenvalues, esd.resolved, esd.singular_vectors)),
     case(esd.top, W=X, k=1),
     case(marchenko_pastur.MarchenkoPastur, "variance=1e300", h=9, d=6, variance=0.5),
     *(case(function, "values=inf", values=VALUES) for function in (LAW.density, LAW.cdf)),
@@ -28,6 +28,11 @@ CASES = [
         case(fit, values=VALUES, h=90, d=60, matrices=2)
         for fit in (marchenko_pastur.fit, marchenko_pastur.fitted_distance)
     ),
+    case(marchenko_pastur.spectrum, rng=given.RNG, h=9, d=6),
+    case(nulls.noise, h=9, d=6, matrices=2, draws=3),
+    *(case(of, W=X, rng=given.RNG) for of in (nulls.shuffled, nulls.permuted_within_columns)),
+    case(nulls.balanced, W=X, sweeps=5),
+    case(weights.readings, "array=nan,inf,empty,scalar,stacked,longer", array=X),
     case(profiles.equalised_columns, W=X),
     case(profiles.ProfileLaw, h=9, variances=np.linspace(1.0, 2.0, 6)),
     case(PROFILE.cdf, "values=inf", values=VALUES),
@@ -51,6 +56,8 @@ CASES = [
     case(tops.rise, values=np.arange(1.0, 81.0), without=0.1),
     case(tops.rise_interval, "name=*", values=np.arange(1.0, 81.0), name="a", without=0.1, resamples=5),
     case(tops.exponential_rise, without=0.1),
+    case(tops.stretch, "values=stacked", values=VALUES, share=0.1),
+    case(tops.exponential_stretch, share=0.01),
     case(tails.goodness, "name=*", values=VALUES, name="a", least=3, resamples=5),
     *(case(of, x=X, y=Y, w=X[:2]) for of in (alignment.vector, alignment.function)),
     case(alignment.population, teacher=given.LINEAR, w=X[:2]),

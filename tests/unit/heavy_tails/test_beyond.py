@@ -8,14 +8,14 @@ import pytest
 from planted import tuned_ridge
 from planted.records import by, planted, scatter, verdicts
 
-from experiments.heavy_tails import estimators
 from experiments.heavy_tails.beyond import open_questions, steering
 from experiments.heavy_tails.beyond import rules as beyond
 from experiments.heavy_tails.teacher_student import FEATURES, RATES
 from shallow import stats
+from shallow.spectra import marchenko_pastur
 
 ROOM = "heavy_tails/beyond/"
-NOISE = estimators.noise_spectrum(stats.stream("planted beyond"), 1500, 1000)
+NOISE = marchenko_pastur.spectrum(stats.stream("planted beyond"), 1500, 1000)
 
 
 def network(heavy, loss=1.0):

@@ -8,7 +8,7 @@ from scipy import stats as scipy_stats
 
 from experiments.heavy_tails import estimators
 from experiments.heavy_tails.exponents import tail_fits
-from shallow.spectra import tails
+from shallow.spectra import marchenko_pastur, tails
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 
 SHAPES = [(400, 400), (600, 400), (400, 1200), (4000, 400)]
@@ -46,10 +46,10 @@ def test_chi_variables_have_the_spectrum_of_a_gaussian_matrix():
     """Compared by the largest of 8 eigenvalues; the spectrum of another shape fails the same test."""
     rng = np.random.default_rng(0)
     matrices = [np.linalg.svd(rng.standard_normal((12, 8)), compute_uv=False)[0] ** 2 for _ in range(600)]
-    same, other = ([estimators.noise_spectrum(rng, h, 8)[0] for _ in range(600)] for h in (12, 16))
+    same, other = ([marchenko_pastur.spectrum(rng, h, 8)[0] for _ in range(600)] for h in (12, 16))
     assert scipy_stats.ks_2samp(matrices, same).pvalue > 1e-3
     assert scipy_stats.ks_2samp(matrices, other).pvalue < 1e-6
-    wide = estimators.noise_spectrum(rng, 8, 12)
+    wide = marchenko_pastur.spectrum(rng, 8, 12)
     assert len(wide) == 8 and (np.diff(wide) < 0).all()
 
 
@@ -60,7 +60,7 @@ def test_distance_at_the_edge_is_zero_for_a_power_law_only():
 
 
 def test_scale_moves_nothing_and_the_spike_as_predicted():
-    values = estimators.noise_spectrum(np.random.default_rng(2), 300, 200)
+    values = marchenko_pastur.spectrum(np.random.default_rng(2), 300, 200)
     before, scaled = estimators.moved(values), estimators.moved(values, scale=1000)
     assert np.allclose(before, scaled, rtol=1e-12)
     after = estimators.moved(values, top=10)[0]

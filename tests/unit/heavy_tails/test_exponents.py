@@ -8,9 +8,10 @@ from planted.records import planted, verdicts
 from experiments.heavy_tails import estimators
 from experiments.heavy_tails.exponents import rules as exponents
 from shallow import stats
+from shallow.spectra import marchenko_pastur, tops
 
 SEEDS = 3
-NOISE = estimators.noise_spectrum(stats.stream("planted noise"), 1500, 1000)
+NOISE = marchenko_pastur.spectrum(stats.stream("planted noise"), 1500, 1000)
 LAWS, ROOM = (*estimators.TAIL_FREE, *estimators.PARETO), "heavy_tails/exponents/"
 
 
@@ -37,10 +38,10 @@ def runs(kinds, rates, rules=("GD code", "Adam code", "GD text", "Adam text")):
     [("MP 1", 3.15), ("MP 6", 2.65), ("exponential", 5.64), ("Pareto 3", 14.66), ("Pareto 2", 49.0)],
 )
 def test_stretches_of_laws(law, known):
-    found = [estimators.stretch(estimators.sample(law, stats.stream("w", law, k), 1000)) for k in range(20)]
+    found = [tops.stretch(estimators.sample(law, stats.stream("w", law, k), 1000)) for k in range(20)]
     assert estimators.population_stretch(law) == pytest.approx(known, abs=0.01)
     assert abs(np.log(np.mean(found) / known)) < 0.1
-    assert estimators.stretch(7 * np.array(found) + 3) == pytest.approx(estimators.stretch(np.array(found)))
+    assert tops.stretch(7 * np.array(found) + 3) == pytest.approx(tops.stretch(np.array(found)))
 
 
 def figure_1(before, gd, adam):
