@@ -1,4 +1,6 @@
 """What the book runs, a package for each document: cells, recipes of recorded runs, and what serves one argument."""
 
-#: The packages with recorded runs, in the order of the book.
-CHAPTERS = ("cyclic_labels", "heavy_tails", "simplicity_bias", "hidden_structure", "localization")
+from pathlib import Path
+
+#: The packages with recorded runs, in name order.
+CHAPTERS = tuple(sorted(file.parent.name for file in Path(__file__).parent.glob("*/recorded.py")))

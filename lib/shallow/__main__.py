@@ -5,13 +5,15 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
 import sys
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 
-from shallow.book import deciding, fingerprint, recording, records, sweep, verification
+from shallow.book import chapters, deciding, fingerprint, paths, recording, records, sweep, verification
 from shallow.book.claims.rules import row_of
 from shallow.extras import click, cpu_count
 
@@ -223,6 +225,29 @@ def claim(ids, anew) -> None:
     except records.RecordError as problem:
         raise click.ClickException(str(problem)) from problem
     sys.exit(0 if all(agree) else 1)
+
+
+@main.command()
+@click.argument("chapter")
+@click.option("--prefix", help="Two letters with which the ids of its claims begin; by default its initials, SL.")
+@click.option("--title", default="Untitled", show_default=True, help="Title of its document.")
+@click.option("--authors", default="Anonymous", show_default=True, help="Who wrote that.")
+@click.option("--year", type=int, default=date.today().year, show_default=True, help="When.")
+@click.option("--files-only", is_flag=True, help="Write the files alone: no record, no references.")
+def new(chapter, prefix, title, authors, year, files_only) -> None:
+    """Make a chapter, such as slow_learners: an example with three claims, a record and a laboratory to grow from.
+
+    What it prints, its record and what the tests expect of its pages are made as well, which takes a few minutes.
+    """
+    try:
+        made = chapters.new(chapter, prefix=prefix, title=title, authors=authors, year=year)
+    except (ValueError, ImportError) as problem:
+        raise click.ClickException(str(problem)) from problem
+    click.echo("\n".join(str(file.relative_to(paths.ROOT)) for file in made))
+    for command in [] if files_only else chapters.commands(chapter):
+        click.echo(f"{' '.join(command)} ...")
+        if status := subprocess.run([sys.executable, *command], cwd=paths.ROOT).returncode:
+            sys.exit(status)
 
 
 if __name__ == "__main__":
