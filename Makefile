@@ -31,16 +31,16 @@ EXTRAS = book cluster test lab bench
 LOCKED = $$(grep -o '^$(1)==[^ ]*' requirements.lock)
 
 # Builds and tests are strict: a result that is not the ledger's is an error.  A reader in the lab sees both.
-pages book library test coverage references browser interactive: export SHALLOW_STRICT := 1
+pages book library test coverage references claim browser interactive: export SHALLOW_STRICT := 1
 lab: export SHALLOW_STRICT := 0
 # What they execute leaves nothing in the home.
-pages book library test coverage references browser interactive: export IPYTHONDIR := $(CURDIR)/.venv/ipython
-pages book library test coverage references browser interactive: export MPLCONFIGDIR := $(CURDIR)/.venv/matplotlib
+pages book library test coverage references claim browser interactive: export IPYTHONDIR := $(CURDIR)/.venv/ipython
+pages book library test coverage references claim browser interactive: export MPLCONFIGDIR := $(CURDIR)/.venv/matplotlib
 
 # What a chapter's numbers depend on besides its own cells.
 SOURCES := lib experiments records benchmarks book/claims requirements.lock
 
-.PHONY: help pages book library test coverage mutants times lab pdf archive links records verify bench references browser interactive lint lock clean clean-book
+.PHONY: help pages book library test coverage mutants times lab pdf archive links records verify bench references claim browser interactive lint lock clean clean-book
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -140,6 +140,9 @@ bench: $(VENV)/.bench  ## time all methods and sizes, and recording with workers
 
 references: $(VENV)/.test  ## execute the chapters (CHAPTERS="book/x.md book/x/y.md ...") and rewrite what the tests expect of them
 	@$(BIN)/python tests/references.py $(CHAPTERS)
+
+claim: $(VENV)/.test  ## decide a claim (ID=CL-56) and renew its page's references; says what is left
+	@$(BIN)/python tools/claim.py $(ID)
 
 browser: $(VENV)/.test  ## test the built pages in Chromium
 	@SHALLOW_BROWSER=required $(BIN)/pytest tests/browser

@@ -6,12 +6,14 @@ code cells only, without pictures and widgets, with fixed ids, so that a change 
     python tests/references.py [book/chapter.md book/chapter/page.md ...]
 
 executes chapters and rewrites their references and, with them, the verdicts in `book/claims/` (the environment
-variable SHALLOW_LEDGER=update tells the ledger to accept what it measures), then the pages that show all verdicts.
+variable SHALLOW_LEDGER=update tells the ledger to accept what it measures), then the pages that count all claims or
+records; without names, all pages.
 The test run executes everything once more, without that variable, and compares every cell.  Rounded numbers of
 several significant digits may differ by one unit of the last: other processors round other sums.
 """
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
 REFERENCE = ROOT / "tests" / "reference"
 TIMEOUT = 600
+COUNTS = re.compile(r"\b(claims|provenance|records)\.(\w*table|overview|recipes)\(")  # all claims, or all records
 PICTURES = "image/", "application/papermill.record/image/"  # shown, and kept for another page
 
 
@@ -176,12 +179,17 @@ def has_ledger(chapter: Path) -> bool:
     return page not in ("index", "document") and (chapter.parents[bool(page)] / "claims" / f"{name}.yml").exists()
 
 
+def counts_all(chapter: Path) -> bool:
+    """Whether a page tells of all claims or all records: it changes with a chapter that it does not name."""
+    code = "\n".join(cell.source for cell in code_cells(jupytext.read(chapter)))
+    return "/" not in name_of(chapter) and bool(COUNTS.search(code))
+
+
 def main(names: list[str]) -> None:
-    """Execute the named chapters, or all, then the pages without a ledger; rewrite their references."""
-    deciding = [page for page in chapters() if has_ledger(page)]
-    showing = [page for page in chapters() if not has_ledger(page)]
-    chosen = sorted([Path(name).resolve() for name in names] or deciding, key=has_ledger, reverse=True)
-    for chapter in dict.fromkeys([*chosen, *showing]):
+    """Execute the named chapters and those that count all, or all; rewrite their references."""
+    chosen = [Path(name).resolve() for name in names] or chapters()
+    chosen += filter(counts_all, chapters())
+    for chapter in sorted(dict.fromkeys(chosen), key=has_ledger, reverse=True):
         print(f"{name_of(chapter)} ...", flush=True)
         reference = execute(chapter, update_ledger=True)
         reference_of(chapter).parent.mkdir(parents=True, exist_ok=True)

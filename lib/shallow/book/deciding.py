@@ -7,7 +7,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
-from shallow.book import records, verification
+from shallow.book import paths, records, verification
 from shallow.book.claims.display import STYLE, parameters
 from shallow.book.claims.ledger import OUTCOME, differences, with_outcome
 from shallow.book.claims.rows import Row
@@ -59,11 +59,18 @@ def described(row: Row, numbers: Mapping[str, object], against: Row | None = Non
         "Our reading": f"{STYLE[row.reading][0]} {row.reading}: {row.reading_why}" if row.reading else None,
         "Answer": row.answer,
         "Finding": row.outcome,
-        "Page": f"book/{row.address}.md#{row.cell}" if row.cell else None,
+        "Page": _page(row) if row.cell else None,
     }
     for name, text in found.items():
         lines += _term(name, [text]) if text else []
     return "\n".join([*lines, *_ledger(row, against)])
+
+
+def _page(row: Row) -> str:
+    """Where its section is."""
+    if (paths.BOOK / f"{row.address}.md").exists():
+        return f"book/{row.address}.md#{row.cell}"
+    return f"none yet: its section stands below the label ({row.cell})="
 
 
 def _ledger(row: Row, against: Row | None) -> Iterator[str]:
