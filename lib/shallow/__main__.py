@@ -1,4 +1,4 @@
-"""``python -m shallow``: make, list and check the recorded runs."""
+"""``python -m shallow``: make, list and check the recorded runs; the spectra of a model's layers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from datetime import date
 
 from shallow.book import chapters, deciding, fingerprint, paths, recording, records, sweep, verification
 from shallow.book.claims.rules import row_of
+from shallow.book.layer_report import spectra
 from shallow.extras import click, cpu_count
 
 INTERRUPTED = 130  # the customary exit status after Ctrl-C
@@ -26,6 +27,9 @@ GRACE = 10  # seconds between SIGTERM and an end by force
 def main() -> None:
     """Recorded runs of the book: what is too long for a page, computed once and kept under records/."""
     gc.set_threshold(100_000)  # imports and parsed files make many objects: collecting takes a third of `list`
+
+
+main.add_command(spectra)
 
 
 def _known(names: tuple[str, ...]) -> list[str]:

@@ -7,7 +7,6 @@ A model is a file, a torch module, or a dictionary of arrays.  Files are those o
 from __future__ import annotations
 
 import os
-import pickle
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -151,10 +150,9 @@ def _torch(path: Path, stack: ExitStack) -> Weights:
             tree = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
         except RuntimeError:  # files from before PyTorch 1.6 cannot be mapped
             tree = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
-        raise ValueError(
-            f"model must hold tensors alone, such as a state_dict(), got {path.name}: {str(error).splitlines()[0]}"
-        ) from error
+    except Exception as error:  # a damaged file ends in any kind of error
+        why = str(error).partition("\n")[0] or type(error).__name__
+        raise ValueError(f"model must hold tensors alone, as a state_dict() does, got {path.name}: {why}") from error
     if not isinstance(tree, Mapping):
         raise ValueError(f"model must hold a dictionary of tensors, got {type(tree).__name__} in {path.name}")
     tensors = dict(_leaves(tree))
@@ -176,10 +174,12 @@ def _onnx(path: Path, stack: ExitStack) -> Weights:
     from shallow.extras import DecodeError, numpy_helper, onnx
 
     try:
-        graph = onnx.load(path, load_external_data=False).graph
+        found = onnx.load(path, load_external_data=False)
     except DecodeError as error:
         raise ValueError(f"model must be a file of ONNX, got {path.name}: {error}") from error
-    tensors = dict(_constants(graph))
+    if not found.HasField("graph"):  # nothing at all is a message too
+        raise ValueError(f"model must be a file of ONNX, got {path.name}, in which there is no graph")
+    tensors = dict(_constants(found.graph))
     return Weights(tensors, lambda name: as_array(numpy_helper.to_array(tensors[name], str(path.parent))))
 
 
@@ -201,3 +201,5 @@ _OPENERS: dict[str, Callable[[Path, ExitStack], Weights]] = {
     ".bin": _torch,
     ".onnx": _onnx,
 }
+#: Endings of files that can be read.
+ENDINGS = tuple(_OPENERS)
