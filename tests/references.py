@@ -191,10 +191,15 @@ def main(names: list[str]) -> None:
     chosen += filter(counts_all, chapters())
     for chapter in sorted(dict.fromkeys(chosen), key=has_ledger, reverse=True):
         print(f"{name_of(chapter)} ...", flush=True)
-        reference = execute(chapter, update_ledger=True)
-        reference_of(chapter).parent.mkdir(parents=True, exist_ok=True)
-        nbformat.write(reference, reference_of(chapter))
-        print(f"{name_of(chapter)}: {len(reference.cells)} cells -> {reference_of(chapter).relative_to(ROOT)}")
+        renew(chapter)
+
+
+def renew(chapter: Path) -> None:
+    """Execute a chapter, which may change the ledger, and rewrite its reference."""
+    reference = execute(chapter, update_ledger=True)
+    reference_of(chapter).parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(reference, reference_of(chapter))
+    print(f"{name_of(chapter)}: {len(reference.cells)} cells -> {reference_of(chapter).relative_to(ROOT)}")
 
 
 def ruff(*options: str, code: str | None = None) -> str:
