@@ -1,11 +1,12 @@
 """What is behind each figure, as an extension of Sphinx: a line below its caption links the cell that draws it, in the
-source of the page as it was last committed, and the recorded runs, each with its data.
+source of the page as it was last committed, and the recorded runs, each with its data and the code that made them.
 
 These are the runs that the figure's cell has loaded, which its picture says (`shallow.book.figures.use`), and those of
 earlier cells whose variables the cell reads, directly or not.
 """
 
 import ast
+import inspect
 from collections.abc import Sequence
 from contextlib import suppress
 from html import escape
@@ -16,7 +17,7 @@ from docutils import nodes
 from jupyter_cache import get_cache
 from nbformat import NotebookNode
 
-from shallow.book import paths
+from shallow.book import paths, records
 from shallow.book.figures import BEHIND
 
 
@@ -73,13 +74,27 @@ def behind(cells: Sequence[NotebookNode]) -> dict[int, list[str]]:
     return found
 
 
-def line(cell: str, names: list[str], runs: str, up: str) -> str:
-    """The line below a caption, from addresses of the cell and of the page of recorded runs; `up` leads to the root."""
+def code(name: str) -> str | None:
+    """Where the cell of a recorded run is defined, "experiments/...py#L12"; None if there is no such run."""
+    try:
+        cell = inspect.unwrap(records.recipe(name).cell)
+    except KeyError:
+        return None
+    file = Path(inspect.getsourcefile(cell)).resolve().relative_to(paths.ROOT)
+    return f"{file.as_posix()}#L{inspect.getsourcelines(cell)[1]}"
+
+
+def line(cell: str, names: list[str], runs: str, up: str, tree: str) -> str:
+    """The line below a caption, from addresses of the cell, of the page of recorded runs and of the source's tree.
+
+    `up` leads to the root.
+    """
     links = [f'<a href="{cell}">cell</a>']
     for name in names:
         anchor, short = f"{runs}#record-{name.replace('/', '-')}", escape(name.split("/")[-1])
         data = f'<a href="{up}records/{name}.nc" download aria-label="data of {short}">data</a>'
-        links.append(f'<a href="{anchor}">{short}</a> ({data})')
+        made = f', <a href="{tree}/{place}" aria-label="code of {short}">code</a>' if (place := code(name)) else ""
+        links.append(f'<a href="{anchor}">{short}</a> ({data}{made})')
     return f'<span class="figure-data">Behind it: {", ".join(links)}</span>'
 
 
@@ -101,8 +116,9 @@ def _read(app, doctree) -> None:
         executed = cache.merge_match_into_notebook(jupytext.read(app.env.doc2path(app.env.docname)))[1]
         found, up = behind(executed.cells), "../" * app.env.docname.count("/")
         runs = app.builder.get_relative_uri(app.env.docname, f"{paths.BOOK.name}/provenance")
+        tree = f"{app.config.html_theme_options['repository_url']}/blob/main"
         for cell, figure in figures:
-            shown = line(source(app, cell.line), found[cell["cell_index"]], runs, up)
+            shown = line(source(app, cell.line), found[cell["cell_index"]], runs, up, tree)
             figure += nodes.legend("", nodes.paragraph("", "", nodes.raw("", shown, format="html")))
 
 

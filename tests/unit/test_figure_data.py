@@ -6,11 +6,12 @@ from types import SimpleNamespace
 import figure_data
 import nbformat
 import pytest
+import references
 from docutils import nodes
 from jupyter_cache import get_cache
 from nbclient import NotebookClient
 
-from shallow.book import figures
+from shallow.book import figures, records
 
 START = """
 import matplotlib.pyplot as plt
@@ -72,6 +73,16 @@ def test_a_caption_gets_links_that_lead_from_its_page(executed, tmp_path):
     assert shown.astext() == f'<span class="figure-data">Behind it: {links}</span>'
     metadata["book/toy/index"] = {}
     assert figure_data.source(app, 7) == f"https://example.org/toy/blob/main/{page}?plain=1#L7"
+
+
+def test_the_code_of_a_recorded_run_is_that_of_its_cell():
+    """The line at which its cell begins, in the file as it stands."""
+    name, recipe = next(iter(records.recipes().items()))
+    place, _, line = figure_data.code(name).partition("#L")
+    following = (references.ROOT / place).read_text(encoding="utf-8").splitlines()[int(line) - 1 :]
+    assert next(text for text in following if text.startswith("def ")).startswith(f"def {recipe.cell.__name__}(")
+    said = figure_data.line("#L1", [name], "runs", "", "https://example.org")
+    assert f'<a href="https://example.org/{place}#L{line}" aria-label="code of {name.split("/")[-1]}">code</a>)' in said
 
 
 @pytest.mark.parametrize(
