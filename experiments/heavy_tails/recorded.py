@@ -14,6 +14,7 @@ from experiments.heavy_tails.overlaps import scatters
 from experiments.heavy_tails.rates import further
 from experiments.heavy_tails.readings import cells as readings
 from experiments.heavy_tails.readings import tuned
+from experiments.heavy_tails.real_layers import cells as real_layers
 from experiments.heavy_tails.route import cells as training_spectra
 from experiments.heavy_tails.route import widening
 from experiments.heavy_tails.variants import cells as scaling
@@ -37,4 +38,5 @@ MODULES = (
     steering,
     readings,
     tuned,
+    real_layers,
 )

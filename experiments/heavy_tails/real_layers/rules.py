@@ -1,0 +1,108 @@
+"""Rules on the exponents of trained models of others: the book's own questions, asked with the document's exponent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import xarray as xr
+
+from shallow import stats
+from shallow.book import claims
+from shallow.book.claims import Found, decides
+from shallow.stats import Interval
+
+RECORD = "heavy_tails/real_layers/exponents"
+WHOLE = ("matrix", "flat")  # readings of a weight as one matrix
+
+
+def whole(runs: xr.Dataset, least: int) -> xr.DataArray:
+    """Which rows (model, row) are weights read as one matrix, with at least so many positive eigenvalues."""
+    return runs.reading.isin(WHOLE) & (runs["rank"] >= least) & np.isfinite(runs.hill_units)
+
+
+def below(runs: xr.Dataset, least: int, units: float) -> xr.DataArray:
+    """Which of these lie below noise of their shape."""
+    return whole(runs, least) & (runs.hill_units < -units)
+
+
+def over_models(of: Callable[[str], np.ndarray], models: xr.DataArray) -> Interval:
+    """Student's interval over models of the mean of what each has; models that have nothing are left out."""
+    values = [of(str(model)) for model in models.values]
+    return stats.student([float(np.mean(value)) for value in values if len(value)])
+
+
+def explained(runs: xr.Dataset, null: str) -> xr.DataArray:
+    """The share of a layer's distance from noise that a null has, or for the balanced matrix that it has lost."""
+    share = (runs.hill_noise - runs[null]) / (runs.hill_noise - runs.hill)
+    return 1 - share if null == "balanced" else share
+
+
+def readings(runs: xr.Dataset, least: int, units: float) -> dict[str, np.ndarray]:
+    """For every convolution with enough eigenvalues in both readings, whether each is below (-1), within, above (1)."""
+    found: dict[str, list[int]] = {"flat": [], "slices": []}
+    for model in runs.model.values:
+        table = runs.sel(model=model)
+        enough = (table["rank"] >= least) & np.isfinite(table.hill_units)
+        sign = np.sign(table.hill_units) * (np.abs(table.hill_units) > units)
+        names = {
+            reading: {
+                str(table.name[i].item()): int(sign[i]) for i in np.flatnonzero(enough & (table.reading == reading))
+            }
+            for reading in found
+        }
+        for name in names["flat"].keys() & names["slices"].keys():
+            for reading in found:
+                found[reading].append(names[reading][name])
+    return {reading: np.array(signs) for reading, signs in found.items()}
+
+
+@decides(runs=RECORD)
+def ht_81(runs, *, least, units, majority):
+    """Layers of real models lie below noise of their shape."""
+    chosen, low = whole(runs, least), below(runs, least, units)
+    share = over_models(lambda model: low.sel(model=model).values[chosen.sel(model=model).values], runs.model)
+    above = int((chosen & (runs.hill_units > units)).sum())
+    counts = {"layers": int(chosen.sum()), "below": int(low.sum()), "above": above}
+    typical = float(runs.hill_units.where(chosen).median())
+    return Found(share.exceeds(majority), {"share": share, "typical distance": typical, **counts})
+
+
+@decides(runs=RECORD)
+def ht_82(runs, *, least, units, half):
+    """Neither entries, nor columns, nor unequal lengths make most of the distance from noise."""
+    low, shares = below(runs, least, units), {}
+    for letter, null in {"a": "shuffled", "b": "within_columns", "c": "balanced"}.items():
+        share = explained(runs, null)
+
+        def median(model: str, share=share) -> np.ndarray:
+            return np.atleast_1d(np.median(share.sel(model=model).values[low.sel(model=model).values]))
+
+        having = runs.model[low.any("row").values]
+        shares[letter] = over_models(median, having)
+    return Found({letter: claims.below(share, half) for letter, share in shares.items()}, {"shares": shares})
+
+
+@decides(runs=RECORD)
+def ht_83(runs, *, least, units, share):
+    """The reading of a convolution decides whether it differs from noise."""
+    found = readings(runs, least, units)
+    differ = found["flat"] != found["slices"]
+    low = {f"low, {reading}": float((signs < 0).mean()) for reading, signs in found.items()}
+    return Found(
+        stats.share(differ).exceeds(share), {"differ": stats.share(differ), "convolutions": len(differ), **low}
+    )
+
+
+@decides(runs=RECORD)
+def ht_84(runs, *, least, units, majority):
+    """Without the largest tenth of the eigenvalues the exponents are still low."""
+    low = below(runs, least, units)
+    still = over_models(
+        lambda model: runs.trimmed_units.sel(model=model).values[low.sel(model=model).values] < -units, runs.model
+    )
+    typical = {
+        "distance": float(runs.hill_units.where(low).median()),
+        "distance, trimmed": float(runs.trimmed_units.where(low).median()),
+    }
+    return Found(still.exceeds(majority), {"share": still, **typical})
