@@ -112,4 +112,3 @@ def leaks(axes: Sequence[Axes], runs: xr.Dataset, fits: xr.DataArray) -> None:
         ax.set_xticks(runs.n.values, [str(n) for n in runs.n.values])
         ax.minorticks_off()
     axes[0].set_ylabel("training loss / least squares")
-    axes[-1].legend(fontsize="x-small", loc="lower right")
