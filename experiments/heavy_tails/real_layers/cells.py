@@ -72,7 +72,7 @@ RECORDS: dict[str, Recipe] = {
     "exponents": Recipe(
         exponents,
         {"model": list(MODELS)},
-        {"rows": 400},
+        {"rows": 80},
         "Exponents of eight public models, beside noise of the same shape and three nulls",
         agreement=Agreement(relative=1e-4, elsewhere=0.1),
     ),

@@ -38,23 +38,25 @@ def explained(runs: xr.Dataset, null: str) -> xr.DataArray:
     return 1 - share if null == "balanced" else share
 
 
-def readings(runs: xr.Dataset, least: int, units: float) -> dict[str, np.ndarray]:
-    """For every convolution with enough eigenvalues in both readings, whether each is below (-1), within, above (1)."""
-    found: dict[str, list[int]] = {"flat": [], "slices": []}
+def distances(runs: xr.Dataset, least: int) -> dict[str, np.ndarray]:
+    """Distance from noise in units of scatter, by reading, of every convolution with enough eigenvalues in both."""
+    found: dict[str, list[float]] = {"flat": [], "slices": []}
     for model in runs.model.values:
         table = runs.sel(model=model)
         enough = (table["rank"] >= least) & np.isfinite(table.hill_units)
-        sign = np.sign(table.hill_units) * (np.abs(table.hill_units) > units)
-        names = {
-            reading: {
-                str(table.name[i].item()): int(sign[i]) for i in np.flatnonzero(enough & (table.reading == reading))
-            }
-            for reading in found
-        }
-        for name in names["flat"].keys() & names["slices"].keys():
-            for reading in found:
-                found[reading].append(names[reading][name])
-    return {reading: np.array(signs) for reading, signs in found.items()}
+        units = {}
+        for reading in found:
+            rows = np.flatnonzero(enough & (table.reading == reading))
+            units[reading] = {str(table.name[i].item()): float(table.hill_units[i]) for i in rows}
+        for name in sorted(units["flat"].keys() & units["slices"].keys()):
+            for reading, values in found.items():
+                values.append(units[reading][name])
+    return {reading: np.array(values) for reading, values in found.items()}
+
+
+def sides(distance: np.ndarray, units: float) -> np.ndarray:
+    """Whether layers lie below noise (-1), within its scatter (0), or above (1)."""
+    return np.sign(distance) * (np.abs(distance) > units)
 
 
 @decides(runs=RECORD)
@@ -86,7 +88,7 @@ def ht_82(runs, *, least, units, half):
 @decides(runs=RECORD)
 def ht_83(runs, *, least, units, share):
     """The reading of a convolution decides whether it differs from noise."""
-    found = readings(runs, least, units)
+    found = {reading: sides(distance, units) for reading, distance in distances(runs, least).items()}
     differ = found["flat"] != found["slices"]
     low = {f"low, {reading}": float((signs < 0).mean()) for reading, signs in found.items()}
     return Found(

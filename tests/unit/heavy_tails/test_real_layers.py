@@ -48,7 +48,7 @@ def test_small_layers_and_empty_rows_are_left_out():
     runs["rank"][:, :10] = 31
     runs.hill_units[:, 10:12] = np.nan
     assert int(rules.whole(runs, 32).sum()) == len(MODELS) * 14
-    assert len(rules.readings(runs, 32, 3)["flat"]) == len(MODELS) * 14
+    assert len(rules.distances(runs, 32)["flat"]) == len(MODELS) * 14
 
 
 def test_a_model_whose_layers_are_all_noise_is_left_out_of_the_median():
