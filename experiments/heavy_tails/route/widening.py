@@ -299,14 +299,12 @@ RECORDS: dict[str, Recipe] = {
 def interventions(plain: xr.Dataset, whitened: xr.Dataset, cut: xr.Dataset) -> dict[str, stats.Interval]:
     """Exponents of Adam at 1 after ten steps, by what is done to the matrix or to every gradient; over draws."""
     own = {weights: whitened.sel(weights=weights).hill_excl.sel(form="whole") for weights in whitened.weights.values}
-    without = cut.sel(rate=1.0, cut="gradient").end_hill_excl
     found = {
         "as it is": plain.hill_excl.sel(form="whole"),
+        "leading pair cut out of every gradient": cut.sel(rate=1.0, cut="gradient").end_hill_excl.sel(form="whole"),
         "spike taken away, entries shuffled within columns": plain.hill_excl.sel(form="permuted"),
         "columns made equal": plain.hill_excl.sel(form="equal columns"),
-        "covariance of the weighted inputs taken out": own["residuals"],
+        "covariance of the weighted inputs taken out of every gradient": own["residuals"],
         "the same with the residuals at the wrong inputs": own["permuted residuals"],
-        "leading pair cut out": without.sel(form="whole"),
-        "the same, then entries shuffled within columns": without.sel(form="permuted"),
     }
     return {name: stats.student(values.values.astype(float)) for name, values in found.items()}
