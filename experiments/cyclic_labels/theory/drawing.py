@@ -47,16 +47,16 @@ def exact_losses(ax: Axes, places: poor_cluster.Places, epochs: int = 25_000) ->
     found = poor_cluster.curves(places, epochs=epochs, every=20)
     for cluster, colour, style, label in (
         (5, ORANGE, "-", "the last, with the lone point"),
-        (1, BLUE, "--", "the two that are lifted"),
+        (1, BLUE, "--", "the two that lift"),
         (3, BLUE, "--", None),
-        (2, PINK, ":", "the one between them"),
+        (2, PINK, ":", "the middle one"),
         (0, "0.6", "-.", "the supports"),
         (4, "0.6", "-.", None),
     ):
         loss = found.cluster_loss.sel(cluster=cluster)
         ax.plot(found.epoch[1:], loss[1:], color=colour, ls=style, lw=1.3, label=label)
     ax.plot(found.epoch[1:], found.test_loss[1:], color="k", lw=2, label="mean of all")
-    ax.set(xscale="log", xlabel=r"training time in epochs of $\eta = 0.001$", ylabel="test loss", ylim=(0, 5.6))
+    ax.set(xscale="log", xlabel="training time in epochs", ylabel="test loss", ylim=(0, 5.6))
     ax.legend(fontsize="small", loc="upper left", ncols=2)
 
 
