@@ -233,13 +233,13 @@ def claim(ids, anew) -> None:
 
 @main.command()
 @click.argument("chapter")
-@click.option("--prefix", help="Two letters with which the ids of its claims begin; by default its initials, SL.")
+@click.option("--prefix", help="Two letters with which the ids of its claims begin; by default its initials.")
 @click.option("--title", default="Untitled", show_default=True, help="Title of its document.")
 @click.option("--authors", default="Anonymous", show_default=True, help="Who wrote that.")
 @click.option("--year", type=int, default=date.today().year, show_default=True, help="When.")
 @click.option("--files-only", is_flag=True, help="Write the files alone: no record, no references.")
 def new(chapter, prefix, title, authors, year, files_only) -> None:
-    """Make a chapter, such as slow_learners: an example with three claims, a record and a laboratory to grow from.
+    """Make a chapter, CHAPTER being its name: an example with three claims, a record and a laboratory to grow from.
 
     What it prints, its record and what the tests expect of its pages are made as well, which takes a few minutes.
     """

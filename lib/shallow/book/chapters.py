@@ -27,7 +27,7 @@ def new(
     """Write a chapter with three claims, a record and a laboratory, all of it an example; the files that were written.
 
     Args:
-        chapter: name of its folders and packages, such as ``slow_learners``.
+        chapter: name of its folders and packages, words joined by underscores.
         prefix: two letters with which the ids of its claims begin; by default the initials, or the first two letters.
         title, authors, year: of the document that it is about.
         root: the repository.
@@ -77,7 +77,7 @@ def _files(chapter: str, root: Path) -> list[Path]:
 def _refuse(chapter: str, prefix: str, root: Path) -> None:
     known = documents(root / "book" / "claims")
     if not re.fullmatch(r"[a-z][a-z_]+", chapter) or keyword.iskeyword(chapter):
-        raise ValueError(f"chapter must be a name such as slow_learners, got {chapter!r}")
+        raise ValueError(f"chapter must be words of small letters joined by underscores, got {chapter!r}")
     library = "".join(file.read_text(encoding="utf-8") for file in sorted((root / "lib").rglob("*.py")))
     if any(file.exists() for file in _files(chapter, root)) or chapter in known or chapter in library:
         raise ValueError(f"chapter must be a new name, which the library does not use, got {chapter!r}")
