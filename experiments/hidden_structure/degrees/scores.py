@@ -10,7 +10,8 @@ from functools import cache
 
 import numpy as np
 import xarray as xr
-from numpy.polynomial import Polynomial
+from numpy.polynomial.legendre import legvander
+from scipy.optimize import linprog
 
 from experiments.hidden_structure import polynomials
 from experiments.hidden_structure.alignment.kernel_paths import END
@@ -127,13 +128,12 @@ def quintics(case: str, degree: int, runs: int = 5) -> list[str]:
 def quintic(case: str, degree: int, run: int) -> tuple[float, float]:
     """Rc and R2 over all test points of the polynomial of degree 5 in v of least absolute error on the training points.
 
-    By least squares with weights $1 / |r_i|$ from the last residuals r, at least 1e-4.
+    Its coefficients are the multipliers of the dual linear program: max y.d, where |d_i| <= 1 and d is orthogonal to
+    the powers of v.
     """
     task = polynomials.problem(case, degree, run)
     train, test = task.rows["train"], task.rows["test"]
-    weights = np.ones(len(train))
-    for _ in range(50):
-        curve = Polynomial.fit(task.v[train], task.y[train], 5, w=np.sqrt(weights))
-        weights = 1 / np.maximum(np.abs(task.y[train] - curve(task.v[train])), 1e-4)
-    found = fits(curve(task.v), task.v, task.y, {"test": test}).r2.isel(part=0)
+    powers = legvander(task.v / np.abs(task.v).max(), 5)
+    program = linprog(-task.y[train], A_eq=powers[train].T, b_eq=np.zeros(6), bounds=(-1, 1))
+    found = fits(powers @ -program.eqlin.marginals, task.v, task.y, {"test": test}).r2.isel(part=0)
     return float(found.sel(range="bulk")), float(found.sel(range="all"))

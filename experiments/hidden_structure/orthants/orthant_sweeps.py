@@ -67,6 +67,25 @@ def fewer_neighbours(run: int, removed: int, kind: str, **options) -> xr.Dataset
     return _three_layers(run, first, shells.all_but([first, *further]), **options)
 
 
+#: What is emptied beside the focus: nothing, all orthants across one plane, all across one or two, as many others.
+AROUND = ("none", "neighbours", "two planes", "others")
+
+
+@releases_gil
+def emptied_around(run: int, depth: int, width: int, removed: str, **options) -> xr.Dataset:
+    """:func:`network` where the orthants of :data:`AROUND` are empty too; the others keep the neighbours."""
+    checks.one_of(AROUND, removed=removed)
+    first = shells.empty_orthant(run)
+    planes = np.bitwise_count(np.arange(ORTHANTS) ^ first)
+    near = {"none": 0, "neighbours": 1, "two planes": 2}
+    if removed in near:
+        further = np.flatnonzero((planes > 0) & (planes <= near[removed]))
+    else:
+        as_many = np.count_nonzero((planes == 1) | (planes == 2))
+        further = stream("orthants", run, "around").permutation(np.flatnonzero(planes > 2))[:as_many]
+    return study(shells.draw(run, shells.all_but([first, *further])), first, run, depth, width, **options)
+
+
 @releases_gil
 def many_empty(run: int, emptied: int, *, refilled: bool = False, **options) -> xr.Dataset:
     """The document's three layers where `emptied` orthants are empty, the focus and others at random.
@@ -186,6 +205,18 @@ RECORDS: dict[str, Recipe] = {
         fewer_neighbours,
         {"kind": ["neighbours", "random"], "removed": [1, 3, 7], "run": TEN},
         "Further orthants emptied: neighbours of the empty one, or any",
+    ),
+    "orthant_reach": _recipe(
+        emptied_around,
+        {"depth": [1, 2, 3], "removed": list(AROUND), "run": TEN},
+        "All orthants across one plane emptied, or across two, or as many others: 128 neurons a layer",
+        width=128,
+    ),
+    "orthant_reach_wide": _recipe(
+        emptied_around,
+        {"depth": [1], "removed": list(AROUND), "run": TEN},
+        "The same with one layer of 512 neurons",
+        width=512,
     ),
     "orthant_many_empty": _recipe(
         many_empty, {"emptied": [2, 4, 8, 16, 32, 64], "run": TEN}, "Up to half of the orthants empty"

@@ -10,8 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.simplicity_bias.transition import cells as transition
-from experiments.simplicity_bias.transition import noise, rules
+from experiments.simplicity_bias.transition import leaks, noise, rules
 from shallow.book import figures
 from shallow.data.teachers import NOISE
 
@@ -95,20 +94,61 @@ def where_mass_points(ax: Axes, weights: xr.DataArray, sizes: Sequence[int]) -> 
     ax.legend(fontsize="small", ncols=4, loc="upper center")
 
 
-def leaks(axes: Sequence[Axes], runs: xr.Dataset, fits: xr.DataArray) -> None:
-    """Transitions of :mod:`.leaks` after the finish: an axis for each kind of steps, a line for each setting.
-
-    Dashed: `fits`, the loss of the two fits over that of least squares, by n.
-    """
+def by_leaks(axes: Sequence[Axes], runs: xr.Dataset) -> None:
+    """Transitions of :mod:`.leaks` after the finish: an axis for each kind of steps, a line for each setting."""
     for ax, steps in zip(axes, runs.steps.values, strict=True):
         for setting, style in zip(runs.setting.values, figures.mode_styles(runs.sizes["setting"]), strict=True):
             one = runs.sel(setting=setting, steps=steps)
             share = (one.settled_train / one.ols).transpose("n", "seed")
             ax.plot(one.n, share, "o", ms=2.5, mfc="none", mew=0.7, color=style["color"])
             ax.plot(one.n, share.mean("seed"), lw=1.3, label=LEAKS[str(setting)], **style)
-        ax.plot(fits.n, fits, "k:", lw=1.3, label="the two fits")
-        ax.axhline(0.5, color=figures.COLOURS["threshold"], lw=0.8)
         ax.set(xscale="log", xlabel="samples $n$", title=str(steps), ylim=(-0.05, 1.05))
         ax.set_xticks(runs.n.values, [str(n) for n in runs.n.values])
         ax.minorticks_off()
     axes[0].set_ylabel("training loss / least squares")
+    axes[-1].legend(fontsize="x-small", loc="lower right")
+
+
+#: The two leaks open or closed: rows by the margin, columns by the start.
+PANELS = (("Figure 1", "(8)"), ("margin", "(8), margin"))
+ELSEWHERE = 0.1  # share of the mass outside the two directions
+
+
+def two_by_two(axes: np.ndarray, runs: xr.Dataset, culled: xr.Dataset) -> None:
+    """Transitions with batches for both starts, without and with margin: a mark for each draw, filled if mass left.
+
+    In the left column also means without late neurons and without as many others; in the upper right one the small
+    start.  Dotted: the two fits.
+    """
+    runs = runs.sel(steps="batches of 32")
+    colours = figures.COLOURS
+    for row, settings in zip(axes, PANELS, strict=True):
+        for ax, setting in zip(row, settings, strict=True):
+            _draws(ax, runs.sel(setting=setting), "k", "")
+            if setting in culled.setting.values:
+                for removed, colour, marker in (("late", colours["test"], "D"), ("random", colours["null"], "x")):
+                    one = culled.sel(setting=setting, removed=removed)
+                    name = {"late": "without late neurons (mean)", "random": "without as many others (mean)"}[removed]
+                    share = (one.train / one.ols).mean("seed")
+                    ax.plot(one.n, share, color=colour, marker=marker, ms=4.5, mfc="none", lw=1.2, label=name)
+            fits = leaks.of_two_fits(runs, setting)
+            ax.plot(fits.n, fits, "k:", lw=1.3, label="the two fits")
+            ax.axhline(0.5, color=colours["threshold"], lw=0.8)
+    _draws(axes[0, 1], runs.sel(setting="(8), small"), colours["train"], ", small start", shift=1.06)
+    for ax, title in zip(axes[0], ("normal start", "dominated start"), strict=True):
+        ax.set_title(title)
+    for ax, words in zip(axes[:, 0], ("no margin", "margin"), strict=True):
+        ax.set_ylabel(f"{words}\ntraining loss / least squares")
+    for ax in axes[1]:
+        ax.set(xscale="log", xlabel="samples $n$", ylim=(-0.05, 1.08))
+        ax.set_xticks(runs.n.values, [str(n) for n in runs.n.values])
+        ax.minorticks_off()
+
+
+def _draws(ax: Axes, runs: xr.Dataset, colour: str, which: str, shift: float = 0.97) -> None:
+    """Training loss over that of least squares, a mark for each draw."""
+    share = (runs.settled_train / runs.ols).transpose("n", "seed").values
+    torn = (runs.settled_outside > ELSEWHERE).transpose("n", "seed").values
+    at = shift * np.repeat(runs.n.values[:, None], share.shape[1], axis=1)
+    for what, fill, name in ((torn, colour, "mass elsewhere"), (~torn, "none", "two directions")):
+        ax.plot(at[what], share[what], "o", ms=3.2, mfc=fill, color=colour, mew=0.8, alpha=0.8, label=f"{name}{which}")

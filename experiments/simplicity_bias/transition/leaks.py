@@ -7,6 +7,7 @@ inputs share their data, draw by draw.  After the flow time all runs end with th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -100,11 +101,11 @@ def run(seed: int, n: int, *, setting: str, steps: str, width: int = 256, d: int
     return xr.Dataset(found, {"time": times})
 
 
-def of_two_fits(runs: xr.Dataset, *, width: int = 256, d: int = 5) -> xr.DataArray:
-    """Training loss of the two fits over that of least squares on the samples without a margin, mean over the draws."""
-    setting, shares = SETTINGS["Figure 1"], []
+def of_two_fits(runs: xr.Dataset, setting: str, *, width: int = 256, d: int = 5) -> xr.DataArray:
+    """Training loss of the two fits over that of least squares on the samples of a setting, mean over the draws."""
+    shares = []
     for n in runs.n.values:
-        samples = [drawn(int(seed), int(n), setting, width=width, d=d)[1] for seed in runs.seed.values]
+        samples = [drawn(int(seed), int(n), SETTINGS[setting], width=width, d=d)[1] for seed in runs.seed.values]
         both = [two_fits.as_network(two_fits.fits(*sample)) for sample in samples]
         losses = [transition.train_loss(fit, sample) for fit, sample in zip(both, samples, strict=True)]
         least = [transition.least_squares(sample)[1] for sample in samples]
@@ -152,6 +153,7 @@ def culled(
 
 
 SIZES = [30, 50, 75, 110, 160, 250, 375, 560]
+BATCHES, MORE = list(STEPS)[:1], list(range(3, 10))
 RECORDS: dict[str, Recipe] = {
     "leaks": Recipe(
         run,
@@ -165,4 +167,24 @@ RECORDS: dict[str, Recipe] = {
         about="The same with neurons taken away early that have turned too late, or as many others",
         shortened={"time": 100.0},
     ),
+    "leaks_draws": Recipe(
+        run,
+        {"setting": list(SETTINGS), "steps": BATCHES, "n": SIZES, "seed": MORE},
+        about="Start and margin one at a time, with batches: seven further draws",
+        shortened={"time": 100.0},
+    ),
+    "leaks_culled_draws": Recipe(
+        culled,
+        {"setting": list(SETTINGS)[:2], "removed": list(REMOVED)[1:3], "n": SIZES[3:7], "seed": MORE},
+        about="Neurons taken away early that have turned too late, or as many others: seven further draws",
+        shortened={"time": 100.0},
+    ),
 }
+#: Records of the same runs with batches, of further draws.
+DRAWS = ("simplicity_bias/transition/leaks", "simplicity_bias/transition/leaks_draws")
+CULLED = ("simplicity_bias/transition/leaks_culled", "simplicity_bias/transition/leaks_culled_draws")
+
+
+def joined(runs: Iterable[xr.Dataset]) -> xr.Dataset:
+    """The draws of several records, of what all have."""
+    return xr.concat(list(runs), "seed", join="inner")

@@ -176,7 +176,7 @@ def test_the_ridge_constant_is_tuned_on_points_of_its_own():
     )
     best = list(laboratory.PENALTIES).index(found["penalty"])
     assert found["test"] == pytest.approx(several.test[best]) and found["train"] == pytest.approx(several.train[best])
-    assert 0 < best < 40 and several.test.min() <= found["test"] < several.test.min() * 1.02
+    assert 0 < best < 40 and several.test.min() * (1 - 1e-9) <= found["test"] < several.test.min() * 1.02
     larger = dataclasses.replace(start, W=3 * start.W)  # the same features where tanh is linear
     small = [laboratory.tuned(one, samples, 1e-4)["test"] for one in (start, larger)]
     assert small[0] == pytest.approx(small[1], rel=0.01)

@@ -33,6 +33,8 @@ def test_which_orthants_are_empty():
     found = {
         "author": orthants.author(0, 2, **SHORT),
         "neighbours": sweeps.fewer_neighbours(0, 7, "neighbours", **SHORT),
+        "around": sweeps.emptied_around(0, 1, 8, "two planes", **SHORT),
+        "others": sweeps.emptied_around(0, 1, 8, "others", **SHORT),
         "many_empty": sweeps.many_empty(0, 64, refilled=True, **SHORT),
         "sparse": sweeps.sparse(0, 1, 5, width=8, **SHORT),
         "crossed": sweeps.crossed(2, 1, 1, **SHORT),
@@ -42,6 +44,9 @@ def test_which_orthants_are_empty():
     first = shells.empty_orthant(0)
     assert populated["author"] == [first] == shells.draw(0).empty.tolist()
     assert populated["neighbours"] == sorted([first, *shells.neighbours(first)])
+    second = {k for near in shells.neighbours(first) for k in shells.neighbours(int(near))}
+    assert set(populated["around"]) == second | {*shells.neighbours(first)} and len(populated["around"]) == 29
+    assert len(populated["others"]) == 29 and set(populated["others"]) & set(populated["around"]) == {first}
     assert len(populated["many_empty"]) == 64 and first in populated["many_empty"]
     assert populated["sparse"] == [] and populated["crossed"] == [sweeps.EMPTY[2]] and populated["each"] == [5]
     assert found["crossed"].empty.values == pytest.approx(found["crossed"].accuracy[:, sweeps.EMPTY[2]].values)
