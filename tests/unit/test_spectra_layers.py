@@ -109,6 +109,13 @@ def test_other_arrays_are_left_out_with_a_reason():
     assert report(model, only="b*").skipped == {"bias": "a vector"} and not report(model, only="b*").layers
 
 
+def test_the_state_of_an_optimiser_is_no_layer():
+    model = {"optimizer": {"state": {"0": {"exp_avg": NOISE}}}, "model": {"optimus": NOISE[:20, :20]}}
+    found = report(model)
+    assert [layer.name for layer in found.layers] == ["model.optimus"]
+    assert found.skipped == {"optimizer.state.0.exp_avg": "state of an optimiser"}
+
+
 def test_threads_change_no_number():
     alone, together = (report({"noise": NOISE} | CAUSES, threads=threads) for threads in (1, 3))
     for one, other in zip(alone.layers, together.layers, strict=True):

@@ -15,6 +15,7 @@ import functools
 import json
 import math
 import os
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +34,8 @@ from shallow.stats import stream
 #: Fewer positive eigenvalues than that have no exponent here.
 LEAST = 10
 NAN = float("nan")
+#: Parts of names under which checkpoints keep what is no weight: moments of Adam, for example.
+OPTIMISER = re.compile(r"optim(i[sz]er)?(s|_states?(_dict)?)?")
 
 
 @dataclass(frozen=True)
@@ -170,8 +173,8 @@ def each(
 ) -> Iterator[tuple[str, list[Layer], dict[str, str]]]:
     """For each array of a model its name, its layers, and why it has none; what :func:`report` collects.
 
-    Arguments as there, with the arrays of :func:`weights.opened`.  In the order of the model, with the same numbers, to
-    rounding, for any number of threads; a single one leaves its cores to linear algebra.
+    Arguments as there, with the arrays of :func:`weights.opened`.  Layers come in the order of the model, with the same
+    numbers, to rounding, for any number of threads; a single one leaves its cores to linear algebra.
     """
     from shallow.extras import threadpool_limits
 
@@ -180,6 +183,9 @@ def each(
     alone = threadpool_limits(1, user_api="blas") if threads > 1 else nullcontext()
     with alone, ThreadPoolExecutor(threads) as pool:
         for name in (one for one in arrays.names if fnmatchcase(one, only)):
+            if any(map(OPTIMISER.fullmatch, name.split("."))):
+                yield name, [], {name: "state of an optimiser"}
+                continue
             due.append((name, pool.submit(_of_array, name, arrays.read(name))))
             if len(due) > threads:
                 first, task = due.popleft()
