@@ -21,11 +21,15 @@ LEFT_OUT = shutil.ignore_patterns(
 PAGES = f"""
 import sys
 sys.path.insert(0, "tests")
-import references
+import jupytext, references
 for page in ("silence", "document", "index"):
-    references.renew(references.BOOK / "{NAME}" / f"{{page}}.md")
+    file = references.BOOK / "{NAME}" / f"{{page}}.md"
+    references.renew(file)
+    text = file.read_text(encoding="utf-8")  # which a save in JupyterLab would not change
+    assert jupytext.writes(jupytext.reads(text, "md:myst"), "md:myst") == text, page
 """
-TESTS = [f"tests/unit/{NAME}", f"tests/agreement/{NAME}", f"book/{NAME}", "tests/unit/test_lint.py"]
+CODE = [f"experiments/{NAME}", f"tests/unit/{NAME}", f"tests/agreement/{NAME}"]
+TESTS = [f"tests/unit/{NAME}", f"tests/agreement/{NAME}", f"book/{NAME}"]
 LEDGER = ["tests/book/test_ledger.py", "tests/book/test_numbers.py", "tests/book/test_readers_change.py"]
 
 
@@ -57,6 +61,8 @@ def test_a_new_chapter_is_green_at_once(copy):
     said = run(copy, "-m", "shallow", "claim", *IDS)
     assert said.count("says the same") == 3 and "contradicted by the rule" in said
     assert "1 of 600 cells agree" in run(copy, "-m", "shallow", "verify", f"{NAME}/silence/silenced")
+    run(copy, "-m", "ruff", "check", "--no-cache", *CODE)
+    run(copy, "-m", "ruff", "format", "--check", "--no-cache", *CODE)
     options = ["-p", "no:cacheprovider", "-q", "-n0", "--color=no"]
     assert " passed" in run(copy, "-m", "pytest", *options, *TESTS)
     assert " passed" in run(copy, "-m", "pytest", *options, "-k", f"{NAME} or locked", *LEDGER)
