@@ -45,20 +45,15 @@ def explained(ax: Axes, runs: xr.Dataset, low: xr.DataArray) -> None:
 
 
 def both_readings(ax: Axes, runs: xr.Dataset, least: int, units: float) -> None:
-    """Distance from noise of each convolution as one matrix and position by position, in units of scatter."""
-    found = rules.distances(runs, least)
-    differ = rules.sides(found["flat"], units) != rules.sides(found["slices"], units)
-    for chosen, mark, colour, label in (
-        (~differ, "o", figures.BLUE, "same answer"),
-        (differ, "s", figures.ORANGE, "another answer"),
-    ):
-        ax.plot(found["flat"][chosen], found["slices"][chosen], mark, color=colour, ms=4, mfc="none", label=label)
-    ax.axhspan(-units, units, color="0.9", lw=0)
-    ax.axvspan(-units, units, color="0.9", lw=0)
-    for scale in (ax.set_xscale, ax.set_yscale):
-        scale("symlog", linthresh=units, linscale=0.5)
-    ax.set(xlabel="as one matrix of filters", ylabel="position by position")
-    ax.legend()
+    """Units of scatter below noise of each convolution as one matrix and position by position; grey, within noise."""
+    found = {reading: np.maximum(-distance, 1.0) for reading, distance in rules.distances(runs, least).items()}
+    ends = [1.0, 2 * max(map(np.max, found.values()))]
+    ax.axhspan(1, units, color="0.9", lw=0)
+    ax.axvspan(1, units, color="0.9", lw=0)
+    ax.plot(ends, ends, "k:", lw=1)
+    ax.plot(found["flat"], found["slices"], "o", color=figures.BLUE, mfc="none", ms=5)
+    ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
+    ax.set(xlabel="units below noise, as one matrix", ylabel="position by position")
 
 
 def quantiles(ax: Axes, runs: xr.Dataset, model: str, name: str) -> None:

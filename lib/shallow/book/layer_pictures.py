@@ -35,8 +35,9 @@ def overview(layers: Sequence[Layer], ax: Axes | None = None) -> Figure:
         values = [shown[i].hill for i in chosen]
         if chosen:
             ax.plot(ratios[chosen], values, mark, color=colour, ls="", ms=4, mfc="none", label=reading)
-    ax.set(xscale="log", xlabel="aspect ratio of the matrix", ylabel="PL_Alpha_Hill")
+    ax.set(xscale="log", yscale="log", xlabel="aspect ratio of the matrix", ylabel="PL_Alpha_Hill")
     figures.log_ticks(ax.xaxis)
+    figures.log_ticks(ax.yaxis)
     ax.legend()
     return ax.figure
 
