@@ -158,21 +158,39 @@ def fields_as_rows(ax: Axes, W: np.ndarray, b: np.ndarray) -> None:
     ax.grid(False)
 
 
-def two_populations(axes: np.ndarray, runs: xr.Dataset, shown: int = 3) -> None:
+def one_of_each(ax: Axes, W: np.ndarray, b: np.ndarray) -> None:
+    """A field of either population as a curve, scaled to 1: those in the middle of the order of their centres."""
+    rows, signs = populations.order(W, b), populations.population(b)
+    for sign, name, word, style in (
+        (-1, "label_minus", "negative bias", "-"),
+        (1, "label_plus", "positive bias", "--"),
+    ):
+        chosen = [k for k in rows if signs[k] == sign]
+        w = W[chosen[len(chosen) // 2]]
+        ax.plot(w / np.abs(w).max(), style, color=figures.COLOURS[name], lw=1.5, label=word)
+    ax.axhline(0, color="k", lw=0.5)
+
+
+def biases_by_frequency(ax: Axes, runs: xr.Dataset, shown: int = 3) -> None:
+    """Bias against mean frequency of the neurons of some networks, by population; runs at one gain and step."""
+    one = runs.transpose("seed", "neuron", "pixel").isel(seed=slice(shown))
+    b, frequency = one.b.values, receptive_fields.mean_frequency(one.W.values)
+    for sign, name, marker in ((-1, "label_minus", "v"), (1, "label_plus", "^")):
+        chosen = populations.population(b) == sign
+        ax.plot(frequency[chosen], b[chosen], marker, ms=3.5, color=figures.COLOURS[name], ls="none")
+    ax.axvline(runs.sizes["pixel"] / 4, color="0.5", ls=":")
+    ax.axhline(0, color="k", lw=0.6)
+    ax.set(xlabel="mean frequency, cycles per ring", xlim=(0, 20))
+    ax.margins(y=0.1)
+
+
+def two_populations(axes: np.ndarray, runs: xr.Dataset) -> None:
     """Fields of one network at either gain (top), bias against mean frequency of some (bottom); runs at one step."""
     for gain, (top, below) in zip(runs.gain.values, axes.T, strict=True):
         one = runs.sel(gain=gain).transpose("seed", "neuron", "pixel")
         fields_as_rows(top, one.W.values[0], one.b.values[0])
         top.set(title=f"$g = {gain:g}$", xlabel="pixel")
-        for sign, name, marker in ((-1, "label_minus", "v"), (1, "label_plus", "^")):
-            b = one.b.values[:shown]
-            chosen = populations.population(b) == sign
-            frequency = receptive_fields.mean_frequency(one.W.values[:shown])
-            below.plot(frequency[chosen], b[chosen], marker, ms=3.5, color=figures.COLOURS[name], ls="none")
-        below.axvline(runs.sizes["pixel"] / 4, color="0.5", ls=":")
-        below.axhline(0, color="k", lw=0.6)
-        below.set(xlabel="mean frequency, cycles per ring", xlim=(0, 20))
-        below.margins(y=0.1)
+        biases_by_frequency(below, one)
     axes[0, 0].set_ylabel("neuron")
     axes[1, 0].set_ylabel("bias")
 

@@ -53,15 +53,19 @@ def matrix(ax: Axes, learned: Mapping[forecasts.Cell, Interval], gain: float) ->
     ax.grid(False)
 
 
-def middle_fields(axes: np.ndarray, runs: xr.Dataset, gain: float, sign: int = -1) -> None:
-    """The field of middling localisation of one network for each of nine pairs of tails, over its largest weight."""
+def middle_fields(axes: np.ndarray, runs: xr.Dataset, gain: float, sign: int = -1, ratios: bool = False) -> None:
+    """The field of middling localisation of one network for each of nine pairs of tails, over its largest weight.
+
+    With `ratios` each title has the mean over networks of the median inverse participation ratio.
+    """
     for row, slow in zip(axes, laws.TAILS, strict=True):
         for ax, fast in zip(row, laws.TAILS, strict=True):
             w = runs.field.sel(pair=f"{slow}/{fast}", gain=gain, sign=sign).isel(seed=0).values
             place = int(np.abs(w).argmax())
             ax.plot(np.roll(w / w[place], networks.N // 2 - place), color=figures.COLOURS["label_minus"], lw=1.3)
             ax.axhline(0, color="k", lw=0.5)
-            ax.set_title(f"slow {slow}, fast {fast}", fontsize="x-small")
+            mean = float(runs.ipr.sel(pair=f"{slow}/{fast}", gain=gain, sign=sign).mean("seed"))
+            ax.set_title(f"slow {slow}, fast {fast}" + f": {mean:.2f}" * ratios, fontsize="x-small")
             ax.set(ylim=(-1.1, 1.15), xticks=[0, 20, 40])
     for ax in axes[-1]:
         ax.set_xlabel("pixel")
@@ -103,19 +107,18 @@ def responses(axes: Sequence[Axes], title: str, pair: str, gain: float = 3.0, co
 
 
 def alone(ax: Axes, tails: xr.Dataset, others: xr.Dataset, gain: float = 3.0) -> None:
-    """What one neuron wins by the loss's linear term with a bump over that with a constant field, by the width."""
+    """What one neuron wins by the loss's linear term with a bump over that with a flat field, by the width."""
     runs, widths = xr.concat([one.linear.sel(gain=gain) for one in (tails, others)], "pair"), filters.WIDTHS
     for label, pair, look, colour in (
         ("original", "light/light", "o-", "live"),
         ("Gaussian, fast heavy", "Gaussian/heavy", "s-", "test"),
         ("Gaussian", "Gaussian/Gaussian", "-", "label_minus"),
         ("elliptical", "Gaussian/radial", "--", "train"),
-        ("linear", "signs/signs", ":", "label_plus"),
     ):
         won = (runs / runs.sel(filter="constant")).sel(pair=pair).mean("seed").values[-len(widths) :]
         ax.plot(widths, won, look, ms=3, lw=1.4, color=figures.COLOURS[colour], label=label)
     ax.axhline(1, color="0.5", lw=0.8)
-    ax.set(xscale="log", xlabel="width of the field, pixels", title="won with a bump,\nover a constant field")
+    ax.set(xscale="log", xlabel="width of the field, pixels", title="won with a bump,\nover a flat field")
     ax.set_xticks([1, 2, 5, 10], ["1", "2", "5", "10"])
     ax.minorticks_off()
     ax.title.set_fontsize("small")
@@ -144,7 +147,7 @@ def by_phases(ax: Axes, tails: xr.Dataset, others: xr.Dataset) -> None:
     ax.set_xlim(-5, 300)
     shocks = [cell for cell in learned if cell[0] == "sparse/sparse"]
     ax.text(np.mean([saved[cell] for cell in shocks]), 0.28, "shocks\nin both", fontsize="small", ha="center")
-    ax.set(xlabel="loss saved in phase,\nthousandths", ylabel="learned participation ratio")
+    ax.set(xlabel="error saved in phase,\nthousandths", ylabel="learned participation ratio")
     ax.legend(fontsize="small", loc="lower right")
 
 
