@@ -1,6 +1,10 @@
-"""A new chapter is green at once: made from its template in a copy of the repository, decided, run and tested there."""
+"""A new chapter is green at once: made from its template in a copy of the repository, decided, run and tested there.
+
+It takes more than a minute, and so runs with the pages and not with the tests of the library.
+"""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,23 +18,27 @@ from shallow.book import chapters
 from shallow.book.claims import documents
 
 NAME, IDS = "silent_neurons", ("SN-01", "SN-02", "SN-03")
-LEFT_OUT = shutil.ignore_patterns(
-    ".git", ".venv", "_build", "records", "vendor", "reference", ".hypothesis", "*.egg-info"
-)
-#: Runs the pages of the chapter, the evidence first, and keeps what they give.
+LEFT_OUT = shutil.ignore_patterns(".*", "_build", "*.nc", "vendor", "reference", "*.egg-info")
+#: Runs the pages of the chapter, the evidence first, keeps what they give, decides the claims and recomputes a cell.
 PAGES = f"""
 import sys
 sys.path.insert(0, "tests")
 import jupytext, references
+from shallow.__main__ import main
 for page in ("silence", "document", "index"):
     file = references.BOOK / "{NAME}" / f"{{page}}.md"
     references.renew(file)
     text = file.read_text(encoding="utf-8")  # which a save in JupyterLab would not change
     assert jupytext.writes(jupytext.reads(text, "md:myst"), "md:myst") == text, page
+for command in (["verify", "{NAME}/silence/silenced"], ["claim", *{IDS}]):
+    try:
+        main(command)
+    except SystemExit as done:
+        assert not done.code, command
 """
 CODE = [f"experiments/{NAME}", f"tests/unit/{NAME}", f"tests/agreement/{NAME}"]
-TESTS = [f"tests/unit/{NAME}", f"tests/agreement/{NAME}", f"book/{NAME}"]
-LEDGER = ["tests/book/test_ledger.py", "tests/book/test_numbers.py", "tests/book/test_readers_change.py"]
+TESTS = [*CODE[1:], f"book/{NAME}/silence.md"]
+TESTS += [f"tests/book/test_{name}.py" for name in ("ledger", "numbers", "readers_change")]
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +54,8 @@ def run(root: Path, *command: str) -> str:
     """What Python prints in a copy of the repository, whose library comes first."""
     path = os.pathsep.join([str(root / "lib"), str(root)])
     environment = os.environ | {"PYTHONPATH": path, "SHALLOW_STRICT": "1"}
-    environment.pop("SHALLOW_RECORDS", None)
+    for name in ("SHALLOW_RECORDS", "SHALLOW_EXECUTED"):  # which are this repository's
+        environment.pop(name, None)
     done = subprocess.run([sys.executable, *command], cwd=root, env=environment, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -57,15 +66,12 @@ def test_a_new_chapter_is_green_at_once(copy):
     run(copy, *lock)
     run(copy, *record)
     assert script == "tests/references.py" and all((copy / page).exists() for page in pages)
-    run(copy, "-c", PAGES)
-    said = run(copy, "-m", "shallow", "claim", *IDS)
-    assert said.count("says the same") == 3 and "contradicted by the rule" in said
-    assert "1 of 600 cells agree" in run(copy, "-m", "shallow", "verify", f"{NAME}/silence/silenced")
+    said = run(copy, "-c", PAGES)
+    assert said.count("says the same") == 3 and "contradicted by the rule" in said and "1 of 600 cells agree" in said
     run(copy, "-m", "ruff", "check", "--no-cache", *CODE)
     run(copy, "-m", "ruff", "format", "--check", "--no-cache", *CODE)
-    options = ["-p", "no:cacheprovider", "-q", "-n0", "--color=no"]
-    assert " passed" in run(copy, "-m", "pytest", *options, *TESTS)
-    assert " passed" in run(copy, "-m", "pytest", *options, "-k", f"{NAME} or locked", *LEDGER)
+    options = ["-p", "no:cacheprovider", "-q", "-n0", "--color=no", "-k", f"{NAME} or locked"]
+    assert re.search(r"\b(2[0-9]|3[0-9]) passed", run(copy, "-m", "pytest", *options, *TESTS))
 
 
 def test_it_is_entered_where_chapters_are_listed(copy):
