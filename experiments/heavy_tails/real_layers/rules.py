@@ -59,6 +59,11 @@ def sides(distance: np.ndarray, units: float) -> np.ndarray:
     return np.sign(distance) * (np.abs(distance) > units)
 
 
+def answered(holds: bool | None) -> str | None:
+    """The verdict on a question of ours: answered, by yes or no, unless an interval contains the limit."""
+    return None if holds is None else "answered"
+
+
 @decides(runs=RECORD)
 def ht_81(runs, *, least, units, majority):
     """Layers of real models lie below noise of their shape."""
@@ -67,7 +72,7 @@ def ht_81(runs, *, least, units, majority):
     above = int((chosen & (runs.hill_units > units)).sum())
     counts = {"layers": int(chosen.sum()), "below": int(low.sum()), "above": above}
     typical = float(runs.hill_units.where(chosen).median())
-    return Found(share.exceeds(majority), {"share": share, "typical distance": typical, **counts})
+    return Found(answered(share.exceeds(majority)), {"share": share, "typical distance": typical, **counts})
 
 
 @decides(runs=RECORD)
@@ -82,18 +87,17 @@ def ht_82(runs, *, least, units, half):
 
         having = runs.model[low.any("row").values]
         shares[letter] = over_models(median, having)
-    return Found({letter: claims.below(share, half) for letter, share in shares.items()}, {"shares": shares})
+    return Found({letter: answered(claims.below(share, half)) for letter, share in shares.items()}, {"shares": shares})
 
 
 @decides(runs=RECORD)
 def ht_83(runs, *, least, units, share):
     """The reading of a convolution decides whether it differs from noise."""
     found = {reading: sides(distance, units) for reading, distance in distances(runs, least).items()}
-    differ = found["flat"] != found["slices"]
+    differ = stats.share(found["flat"] != found["slices"])
     low = {f"low, {reading}": float((signs < 0).mean()) for reading, signs in found.items()}
-    return Found(
-        stats.share(differ).exceeds(share), {"differ": stats.share(differ), "convolutions": len(differ), **low}
-    )
+    numbers = {"differ": differ, "convolutions": len(found["flat"]), **low}
+    return Found(answered(differ.exceeds(share)), numbers)
 
 
 @decides(runs=RECORD)
@@ -107,4 +111,4 @@ def ht_84(runs, *, least, units, majority):
         "distance": float(runs.hill_units.where(low).median()),
         "distance, trimmed": float(runs.trimmed_units.where(low).median()),
     }
-    return Found(still.exceeds(majority), {"share": still, **typical})
+    return Found(answered(still.exceeds(majority)), {"share": still, **typical})

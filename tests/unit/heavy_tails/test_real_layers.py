@@ -7,7 +7,6 @@ import hashlib
 import numpy as np
 import pytest
 import xarray as xr
-from planted.records import verdicts
 
 from experiments.heavy_tails.real_layers import cells, models, rules
 from shallow.spectra import report
@@ -37,10 +36,29 @@ def table(units=-10.0, kept=0.1, flipped=0.5, trimmed=-8.0) -> xr.Dataset:
     return xr.Dataset({key: (("model", "row"), value) for key, value in (numbers | words).items()}, {"model": MODELS})
 
 
-test_layers_below_noise = verdicts(rules.ht_81, table, reproduced=[{}], contradicted=[{"units": -1.0}, {"units": 10.0}])
-test_what_the_nulls_explain = verdicts(rules.ht_82, table, reproduced=[{}], contradicted=[{"kept": 0.9}])
-test_readings_that_differ = verdicts(rules.ht_83, table, reproduced=[{}], contradicted=[{"flipped": 0.0}])
-test_layers_without_their_largest = verdicts(rules.ht_84, table, reproduced=[{}], contradicted=[{"trimmed": -0.5}])
+@pytest.mark.parametrize(
+    ("rule", "number", "change", "limit"),
+    [
+        ("ht_81", "share", {"units": -1.0}, 0.75),
+        ("ht_81", "share", {"units": 10.0}, 0.75),
+        ("ht_83", "differ", {"flipped": 0.0}, 0.1),
+        ("ht_84", "share", {"trimmed": -0.5}, 0.75),
+    ],
+)
+def test_yes_and_no_lie_on_either_side_of_the_limit(rule, number, change, limit):
+    yes, no = (getattr(rules, rule)(table(**one)) for one in ({}, change))
+    assert yes.verdict == no.verdict == "answered"
+    assert yes.numbers[number].low > limit > no.numbers[number].high
+
+
+def test_a_null_that_keeps_most_of_the_distance_explains_more_than_half():
+    yes, no = (rules.ht_82(table(kept=kept)) for kept in (0.1, 0.9))
+    assert yes.parts == no.parts == dict.fromkeys("abc", "answered")
+    assert all(yes.numbers[f"shares, {part}"].high < 0.5 < no.numbers[f"shares, {part}"].low for part in "abc")
+
+
+def test_few_convolutions_leave_the_question_open():
+    assert rules.ht_83(table(flipped=0.1).isel(model=[0])).verdict == "undecided"
 
 
 def test_small_layers_and_empty_rows_are_left_out():
@@ -54,7 +72,7 @@ def test_small_layers_and_empty_rows_are_left_out():
 def test_a_model_whose_layers_are_all_noise_is_left_out_of_the_median():
     runs = table()
     runs.hill_units[0] = 0.0
-    assert rules.ht_82(runs).verdict == "reproduced"
+    assert rules.ht_82(runs).numbers["shares, a"].estimate == pytest.approx(0.1)
 
 
 def test_trimming_takes_the_outliers_and_nothing_else_away():
