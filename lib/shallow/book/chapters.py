@@ -102,7 +102,7 @@ def _enter(chapter: str, entry: dict, root: Path) -> None:
     _append(root / "book" / "claims" / "documents.yml", "\n".join([f"{chapter}:", *lines]))
     fields = {"author": entry["authors"], "title": f"{{{entry['title']}}}", "year": entry["year"]}
     lines = [f"  {key} = {{{value}}}," for key, value in fields.items()]
-    _append(root / "book" / "references.bib", "\n".join([f"@unpublished{{{entry['cite']},", *lines, "}"]))
+    _append(root / "book" / "references.bib", "\n".join([f"@misc{{{entry['cite']},", *lines, "}"]))
 
 
 def _append(file: Path, text: str) -> None:
