@@ -126,7 +126,7 @@ def test_it_trains_where_it_left_the_screen_and_came_back_at_once(page, write, l
 #: Keys at sliders and what is chosen below them; then lines of the program, a part of the address, what is said first.
 KEYBOARD = {
     "cyclic_labels": (
-        {"cluster 5": "ArrowRight"},
+        {"cluster 6": "ArrowRight"},
         {"first weights": "near zero"},
         ["cyclic.from_counts([10, 10, 10, 10, 9, 2], seed=123)"],
         "initial=near+zero",

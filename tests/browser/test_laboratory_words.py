@@ -28,7 +28,7 @@ MARKS = {
         "line through the two clusters beside a lone point",
         "training point, label +1",
         "label −1",
-        "clusters 0, 2, 4: label −1; drag a point to move it",
+        "clusters 1, 3, 5: label −1; drag a point to move it",
     ],
     "heavy_tails": ["tick: one eigenvalue now", "the largest after step 1, by theory"],
     "hidden_structure": ["says outer class", "says inner class", "shells with training points", "shells without"],
@@ -80,7 +80,7 @@ def test_settings_points_and_bands_are_explained(page, write, lab):
     assert key.locator("svg path").count() == len(MARKS[lab])
     if lab == "cyclic_labels":  # numbered as in the text
         labels = page.locator(".lab-range label").all_text_contents()
-        assert [label.split()[:2] for label in labels] == [["cluster", str(c)] for c in range(6)]
+        assert [label.split()[:2] for label in labels] == [["cluster", str(c)] for c in range(1, 7)]
 
 
 def test_a_preset_asks_before_it_tells(page, write, presets):

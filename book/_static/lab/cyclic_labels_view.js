@@ -90,7 +90,7 @@ test_loss = np.maximum(0, 1 - cyclic.labels(grid) * run.predictions).mean(axis=-
     context.fillStyle = colour("quiet");
     context.font = `${12 * scale}px sans-serif`;
     context.textAlign = "center";
-    for (let c = 0; c < 6; c++) context.fillText(c, x((c + 0.5) / 6 - 0.5), box.top + box.height - 5 * scale);
+    for (let c = 0; c < 6; c++) context.fillText(c + 1, x((c + 0.5) / 6 - 0.5), box.top + box.height - 5 * scale);
     context.restore();
   }
   function points({ context, colour, scale, x, y }, { arrays }) {
@@ -185,8 +185,8 @@ test_loss = np.maximum(0, 1 - cyclic.labels(grid) * run.predictions).mean(axis=-
     columns: [["train", "training loss"], ["test", "test loss"]],
     seconds: (settings) => 2e-4 * settings.width + 5e-4 * total(settings),
     controls: [
-      ...[0, 1, 2, 3, 4, 5].map((c) => ({ name: `c${c + 1}`, label: `cluster ${c}`, kind: "range", min: 0, max: 20,
-        group: each, help: `training points in cluster ${c}, where the label is ${c % 2 ? "+1" : "−1"}` })),
+      ...[0, 1, 2, 3, 4, 5].map((c) => ({ name: `c${c + 1}`, label: `cluster ${c + 1}`, kind: "range", min: 0, max: 20,
+        group: each, help: `training points in cluster ${c + 1}, where the label is ${c % 2 ? "+1" : "−1"}` })),
       choice("step", "training", [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1], "learning rate",
         "how far gradient descent moves the weights in an epoch"),
       choice("loss", "training", ["sum", "mean"], "loss over the points",
@@ -215,7 +215,7 @@ test_loss = np.maximum(0, 1 - cyclic.labels(grid) * run.predictions).mean(axis=-
             mark: "dash" }] : [],
           { label: "training point, label +1", colour: "plus", mark: "up" },
           { label: "label −1", colour: "minus", mark: "down" },
-          { label: "clusters 0, 2, 4: label −1; drag a point to move it", colour: "shade", mark: "band" },
+          { label: "clusters 1, 3, 5: label −1; drag a point to move it", colour: "shade", mark: "band" },
         ],
         x: { name: "x", label: "x", range: [-0.5, 0.5], write: (x) => x.toFixed(3) },
         y: { label: "f(x)", range: ({ arrays }) => {

@@ -49,10 +49,16 @@ def _lifted(lifted: xr.Dataset, points: int) -> list[stats.Interval]:
 
 
 def lever_and_lifters(moved: xr.Dataset, lifted: xr.Dataset) -> Figure:
-    """Shares of runs with a bump by the place of the lone point, and by who lifts the middle."""
+    """Shares of runs with a bump by the place of the lone point, and by who lifts the middle.
+
+    The numbers are the median highest losses of the last cluster.
+    """
     fig, (left, right) = plt.subplots(1, 2, figsize=(7, 3), sharey=True, layout="constrained")
     shares = [stats.wilson(flags) for flags in moved.diverging.transpose("at", "seed").values > 0]
     figures.errorbars(left, moved["at"], shares, fmt="^-", ms=5, color=GREEN)
+    highest = moved.highest.median("seed").sel({"at": moved["at"]})
+    for at, share, loss in zip(moved["at"].values, shares, highest.values, strict=True):
+        left.annotate(f"{loss:.1f}", (at, share.estimate), (7, 5), textcoords="offset points", fontsize="small")
     left.set_xticks([0, 0.5, 1], ["border with\nneighbours", "centre", "end of\nthe line"])
     for points, marker, colour, label in LIFTED:
         shares = _lifted(lifted, points)

@@ -1,10 +1,11 @@
-"""Figures of the theory: what holds a lone point down."""
+"""Pictures and the account of the theory: what holds a lone point down."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from IPython.display import Markdown
 from matplotlib.axes import Axes
 
 from experiments.cyclic_labels import loss_curves
@@ -34,6 +35,9 @@ def frames(axes: Sequence[Axes], places: poor_cluster.Places) -> None:
         for x, y in zip(places.x[[1, 3]], here[[1, 3]], strict=True):
             ax.annotate("", (x, y + 1.8), (x, y), arrowprops=arrow | {"color": BLUE})
         ax.annotate("", (last, here[-1] + 0.8), (last, here[-1]), arrowprops=arrow | {"color": ORANGE, "lw": 1.5})
+    middle = np.interp(places.x[2], loss_curves.GRID, outputs[1])
+    down = arrow | {"color": PINK}
+    axes[1].annotate("", (places.x[2], middle - 1.8), (places.x[2], middle), arrowprops=down)
     axes[1].annotate("the end\ngoes down", (last, -2.7), (0.13, -3.2), fontsize="small", ha="center")
     for x, role in zip(places.x, ("support", "lifts", "middle", "lifts", "support", "lone"), strict=True):
         axes[0].text(x, -1.75, role, fontsize="small", rotation=90, ha="center", va="top")
@@ -42,35 +46,37 @@ def frames(axes: Sequence[Axes], places: poor_cluster.Places) -> None:
     axes[0].set_ylabel("output $f(x)$")
 
 
-def exact_losses(ax: Axes, places: poor_cluster.Places, epochs: int = 25_000) -> None:
-    """The exact test loss by cluster against the epoch, and its mean."""
-    found = poor_cluster.curves(places, epochs=epochs, every=20)
-    for cluster, colour, style, label in (
-        (5, ORANGE, "-", "the last, with the lone point"),
-        (1, BLUE, "--", "the two that lift"),
-        (3, BLUE, "--", None),
-        (2, PINK, ":", "the middle one"),
-        (0, "0.6", "-.", "the supports"),
-        (4, "0.6", "-.", None),
+def balance() -> Markdown:
+    """What moves each free place on the longest piece, its own points and all others: changes of f in 1000 epochs."""
+    accounts = []
+    for places in (poor_cluster.six(1), poor_cluster.six(2)):
+        path = places.solve()
+        pulls = poor_cluster.levers(places, path, poor_cluster.longest(path))
+        accounts.append((places, np.diag(pulls), pulls.sum(axis=0)))
+    rows = []
+    for name, (places, own, together), place, then in (
+        ("second, lifts", accounts[0], 1, "rises to its label"),
+        ("third, the middle", accounts[0], 2, "is carried off, up"),
+        ("fourth, lifts", accounts[0], 3, "rises to its label"),
+        ("last, one point", accounts[0], 5, "is carried off, down"),
+        ("*last, if it has two*", accounts[1], 5, "is carried off, slowly"),
     ):
-        loss = found.cluster_loss.sel(cluster=cluster)
-        ax.plot(found.epoch[1:], loss[1:], color=colour, ls=style, lw=1.3, label=label)
-    ax.plot(found.epoch[1:], found.test_loss[1:], color="k", lw=2, label="mean of all")
-    ax.set(xscale="log", xlabel="training time in epochs", ylabel="test loss", ylim=(0, 5.6))
-    ax.legend(fontsize="small", loc="upper left", ncols=2)
+        asks = f"{places.labels[place]:+.0f}".replace("-", "\N{MINUS SIGN}")
+        moves = (own[place], together[place] - own[place], together[place])
+        rows.append([name, asks, *(f"{move:+.2f}".replace("-", "\N{MINUS SIGN}") for move in moves), then])
+    return figures.table(["cluster", "asks for", "its own points", "all others", "together", "so it"], rows)
 
 
-def beam(ax: Axes, places: poor_cluster.Places) -> None:
-    """What the lone point and all other unfitted points do to the output on that piece, in 1000 epochs of 0.001."""
-    path = places.solve()
-    piece = poor_cluster.longest(path)
-    pulls = poor_cluster.levers(places, path, piece, loss_curves.GRID)
-    act = path.acting[piece]
-    held = (act > poor_cluster.CLOSE) & (act < 1 - poor_cluster.CLOSE)
-    figures.clusters(ax, places.periods)
-    ax.axhline(0, color="0.5", lw=0.8)
-    ax.plot(loss_curves.GRID, pulls[:-1].sum(axis=0), color=BLUE, ls="--", label="all others")
-    ax.plot(loss_curves.GRID, pulls[-1], color=ORANGE, label="the lone point")
-    ax.plot(places.x[held], np.zeros(held.sum()), "k^", ms=8, label="supports")
-    ax.set(xlabel="$x$", ylabel="change of $f$ in 1000 epochs")
-    ax.legend(fontsize="small")
+def exact_losses(ax: Axes, places: poor_cluster.Places, epochs: int = 25_000) -> None:
+    """The exact test loss of those that lift and those that are carried along, and the mean of all six clusters."""
+    found = poor_cluster.curves(places, epochs=epochs, every=20)
+    for clusters, colour, style, label in (
+        ([5], ORANGE, "-", "the last"),
+        ([1, 3], BLUE, "--", "the two that lift"),
+        ([2], PINK, ":", "the middle one"),
+    ):
+        loss = found.cluster_loss.sel(cluster=clusters).mean("cluster")
+        ax.plot(found.epoch[1:], loss[1:], color=colour, ls=style, lw=1.5, label=label)
+    ax.plot(found.epoch[1:], found.test_loss[1:], color="k", lw=2.5, label="mean of all six")
+    ax.set(xscale="log", xlabel="training time in epochs", ylim=(0, 4.6))
+    ax.set_xticks([100, 1000, 10_000], ["100", "1,000", "10,000"])
