@@ -32,15 +32,15 @@ def mean_excess_of_laws(ax: Axes, count: int = 400_000) -> None:
         mean_excess(ax, [values], name, color="k", ls=line)
 
 
-def top_exponents(ax: Axes, samples: list[np.ndarray], label: str | None, **look) -> None:
-    """Hill's exponent of each sample by the share of its values above the cut, from three values on."""
+def top_exponents(ax: Axes, samples: list[np.ndarray], label: str | None, *, most: float = 0.4, **look) -> None:
+    """Hill's exponent of each sample by the share of its values above the cut, from three values on up to `most`."""
     for k, values in enumerate(samples):
         path = tails.hill_path(values)
         share = path.sizes / len(values)
-        kept = (path.sizes >= 3) & (share >= 0.02) & (share <= 0.4)
+        kept = (path.sizes >= 3) & (share >= 0.02) & (share <= most)
         ax.plot(share[kept], path.alpha[kept], label=None if k else label, **{"ls": "-", "lw": 0.8} | look)
     ax.set(xscale="log", xlabel="share above the cut", ylabel="exponent", ylim=(1.2, 6))
-    ax.set_xticks([0.02, 0.05, 0.1, 0.2, 0.4], ["2 %", "5 %", "10 %", "20 %", "40 %"])
+    ax.set_xticks([0.02, 0.05, 0.1, 0.2, most], ["2 %", "5 %", "10 %", "20 %", f"{most:.0%}".replace("%", " %")])
     ax.minorticks_off()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.heavy_tails import drawing, teacher_student
@@ -109,3 +110,48 @@ def causes(by_run: dict[str, xr.Dataset], whitened: xr.Dataset) -> Figure:
     for ax in (left, right):
         ax.title.set_fontsize("medium")
     return figure
+
+
+def first_step(axes: Sequence[Axes], step: np.ndarray, a: np.ndarray, shown: tuple[int, int] = (24, 30)) -> None:
+    """A first step of Adam in three pictures, columns in the order of agreement: the step, it without its spike, sizes.
+
+    Rows carry the sign of their neuron's output weight; the spike is the mean of each column over the neurons.
+    """
+    signs = np.sign(step) * np.sign(a)[:, None]
+    mean = signs.mean(axis=0)
+    columns = np.argsort(mean)[np.linspace(0, len(mean) - 1, shown[1]).astype(int)]
+    some, agreed = signs[: shown[0], columns], mean[columns]
+    pictures = {"first step of Adam": some, "without its spike": some - agreed}
+    for ax, (title, picture) in zip(axes, pictures.items(), strict=False):
+        ax.imshow(picture, cmap="RdBu", vmin=-2, vmax=2, aspect="auto")
+        ax.set(title=title, xticks=[], yticks=[], ylabel="neurons")
+        ax.grid(False)
+    axes[2].bar(np.arange(shown[1]), 2 - agreed**2, 0.8, color=GREY)
+    axes[2].axhline(1, color="k", ls="--", lw=0.9)
+    axes[2].set(
+        xlim=(-0.5, shown[1] - 0.5), xticks=[], yticks=[0, 1, 2], xlabel="coordinates of the input", ylabel="size"
+    )
+    axes[2].grid(False)
+
+
+def cloud(ax: Axes, x: np.ndarray, residuals: np.ndarray) -> None:
+    """Weighted inputs, r_j x_j, along the directions in which they reach farthest and least, in units of their size."""
+    weighted = x * residuals[:, None] / np.sqrt(np.square(residuals).mean())
+    vectors = np.linalg.eigh(weighted.T.astype(float) @ weighted)[1]
+    far, near = (weighted @ vectors[:, [-1, 0]]).T
+    ax.plot(far, near, ".", color=drawing.AFTER, ms=2.5, alpha=0.5)
+    ax.set(title="weighted inputs", xlabel="farthest", ylabel="least", xlim=(-9, 9), ylim=(-9, 9), aspect="equal")
+    ax.set(xticks=[-5, 0, 5], yticks=[-5, 0, 5])
+
+
+def left(ax: Axes, shares: dict[str, stats.Interval]) -> None:
+    """Bars of the share of the fall that is left, labelled in per cent."""
+    looks = {"all but unequal columns": GREEN, "nothing": "0.25", "unequal columns and uneven inputs": ADAM}
+    for place, (name, one) in enumerate(shares.items()):
+        colour = "0.75" if "residuals" in name else looks.get(name, drawing.AFTER)
+        ax.barh(place, 100 * one.estimate, 0.65, color=colour)
+        ax.text(100 * one.estimate + 1.5, place, f"{100 * one.estimate:.0f}", va="center", fontsize="small")
+    ax.set_yticks(range(len(shares)), list(shares), fontsize="small")
+    ax.set(xlabel="fall of the exponent that is left, %", ylim=(len(shares) - 0.4, -0.6), xlim=(0, 110))
+    ax.set_title("taken away:", loc="left", x=-0.02, ha="right", fontsize="medium")
+    ax.grid(False, axis="y")
