@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 
 from experiments.hidden_structure import authors, shells
@@ -50,3 +53,29 @@ def intervals_over_points_and_runs(ax: Axes) -> None:
     ax.set_xticks(range(len(places)), [f"{d}-{'NN' if kind == 'network' else 'NTK'}" for kind, d in places])
     ax.set(ylabel="accuracy in the empty orthant")
     ax.grid(False, axis="x")
+
+
+#: What is emptied beside the empty orthant (`orthant_sweeps.AROUND`), in words, with colour and marker.
+EMPTIED = {
+    "none": ("nothing else", "k", "o"),
+    "others": ("28 others", ELSEWHERE, "s"),
+    "neighbours": ("7 neighbours", EMPTY, "^"),
+    "two planes": ("all 28 within two planes", "#CC79A7", "v"),
+}
+
+
+def reach(ax: Axes, runs: Mapping[int, xr.Dataset]) -> None:
+    """Accuracy in the empty orthant of every run and its means, by network and by what else is empty; runs by width."""
+    networks = sorted((int(depth), width) for width, one in runs.items() for depth in one.depth.values)
+    for k, (removed, (name, colour, marker)) in enumerate(EMPTIED.items()):
+        for place, (depth, width) in enumerate(networks):
+            values, at = runs[width].empty.sel(removed=removed, depth=depth).values, place + 0.21 * (k - 1.5)
+            look = {"color": colour, "marker": marker, "ls": "none"}
+            ax.plot(at + figures.swarm(values, 0.02, step=0.03, half=0.08), values, ms=3.2, alpha=0.6, **look)
+            ax.plot(at, values.mean(), ms=8, mfc="none", mew=1.4, label=None if place else name, **look)
+    ax.axhline(0.5, color="k", ls=":", lw=0.8)
+    ax.set_xticks(range(len(networks)), [f"{depth} \N{MULTIPLICATION SIGN} {width}" for depth, width in networks])
+    ax.set(xlabel="hidden layers \N{MULTIPLICATION SIGN} neurons", ylabel="accuracy in the empty orthant")
+    ax.set_ylim(0.46, 1.03)
+    ax.grid(False, axis="x")
+    ax.legend(fontsize="small", title="also empty", ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1))
