@@ -36,14 +36,28 @@ def against_size(ax: Axes, ends: xr.Dataset) -> None:
     ax.set_yticks(np.logspace(-12, 0, 5))
 
 
+def along_training(ax: Axes, runs: xr.Dataset, two_fits_excess: float) -> None:
+    """Training loss and excess risk over the noise against steps, every draw; dotted: that expected of two fits."""
+    runs = runs.sel(step=slice(100, None))
+    kinds = {"training loss": (runs.train, "-", "train"), "excess risk": (runs.excess, "--", "test")}
+    for name, (values, style, kind) in kinds.items():
+        colour = figures.COLOURS[kind]
+        lines = ax.plot(runs.step, (values / NOISE).transpose("step", "seed"), style, color=colour, lw=1.1)
+        lines[0].set_label(name)
+    ax.axhline(two_fits_excess / NOISE, color=figures.COLOURS["test"], ls=":", lw=1.2, label="excess risk of two fits")
+    ax.axhline(1, color="k", ls="--", lw=0.8)
+    ax.set(xscale="log", yscale="log", xlabel="steps", ylabel=r"in units of $\sigma^2$", title="2000 samples")
+    ax.legend(fontsize="x-small", loc="upper right", bbox_to_anchor=(1, 0.97))
+
+
 def angles(ax: Axes, networks: Mapping[str, TwoLayer]) -> None:
-    """Histograms of the angle between a network's neurons and the teacher e_1, by name; the first grey."""
-    bins = np.linspace(0, 180, 46)
-    for (label, network), colour in zip(networks.items(), ("0.6", figures.COLOURS["train"]), strict=True):
+    """Histograms of the angle between a network's neurons and the teacher e_1, by name; the first of three grey."""
+    bins, colours = np.linspace(0, 180, 46), ("0.6", figures.COLOURS["test"], figures.COLOURS["train"])
+    for (label, network), colour, style in zip(networks.items(), colours, (":", "--", "-"), strict=True):
         angle = np.degrees(np.arccos(network.W[:, 0] / np.linalg.norm(network.W, axis=1)))
-        ax.hist(angle, bins, histtype="step", lw=1.4, color=colour, label=label)
+        ax.hist(angle, bins, histtype="step", lw=1.4, ls=style, color=colour, label=label)
     ax.set(xlabel="angle to the teacher (degrees)", ylabel="neurons", yscale="log", xticks=range(0, 181, 45))
-    ax.legend(fontsize="small")
+    ax.legend(fontsize="small", ncols=3, loc="upper center")
 
 
 def pulls_around(ax: Axes, sizes: Sequence[int]) -> None:
@@ -61,7 +75,7 @@ def pulls_around(ax: Axes, sizes: Sequence[int]) -> None:
 def turning_and_growing(axes: Sequence[Axes], path, pull: np.ndarray) -> None:
     """Along a path of :func:`.early_alignment.path`: cosines of the neurons to their pulls, and sums of a^2 by sign."""
     sign = np.sign(path.v[0])
-    cosine = np.einsum("tmd,md->tm", path.W, pull) * sign / np.linalg.norm(path.W, axis=2)
+    cosine = np.einsum("tmd,md->tm", path.W, pull) / np.linalg.norm(path.W, axis=2)
     for side, name, style in ((1, "label_plus", "-"), (-1, "label_minus", "--")):
         part, colour = sign == side, figures.COLOURS[name]
         axes[0].plot(path.times[1:], cosine[1:, part], color=colour, lw=0.4, alpha=0.5)

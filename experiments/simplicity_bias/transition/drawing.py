@@ -10,6 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.simplicity_bias.transition import cells as transition
 from experiments.simplicity_bias.transition import leaks, noise, rules
 from shallow.book import figures
 from shallow.data.teachers import NOISE
@@ -112,43 +113,49 @@ def by_leaks(axes: Sequence[Axes], runs: xr.Dataset) -> None:
 #: The two leaks open or closed: rows by the margin, columns by the start.
 PANELS = (("Figure 1", "(8)"), ("margin", "(8), margin"))
 ELSEWHERE = 0.1  # share of the mass outside the two directions
+FEWEST = 50  # samples from which on runs are counted
 
 
-def two_by_two(axes: np.ndarray, runs: xr.Dataset, culled: xr.Dataset) -> None:
+def two_by_two(axes: np.ndarray, runs: xr.Dataset) -> None:
     """Transitions with batches for both starts, without and with margin: a mark for each draw, filled if mass left.
 
-    In the left column also means without late neurons and without as many others; in the upper right one the small
-    start.  Dotted: the two fits.
+    Dotted: the two fits.
     """
     runs = runs.sel(steps="batches of 32")
-    colours = figures.COLOURS
     for row, settings in zip(axes, PANELS, strict=True):
         for ax, setting in zip(row, settings, strict=True):
-            _draws(ax, runs.sel(setting=setting), "k", "")
-            if setting in culled.setting.values:
-                for removed, colour, marker in (("late", colours["test"], "D"), ("random", colours["null"], "x")):
-                    one = culled.sel(setting=setting, removed=removed)
-                    name = {"late": "without late neurons (mean)", "random": "without as many others (mean)"}[removed]
-                    share = (one.train / one.ols).mean("seed")
-                    ax.plot(one.n, share, color=colour, marker=marker, ms=4.5, mfc="none", lw=1.2, label=name)
+            one = runs.sel(setting=setting)
+            share = (one.settled_train / one.ols).transpose("n", "seed").values
+            torn = (one.settled_outside > ELSEWHERE).transpose("n", "seed").values
+            at = np.repeat(one.n.values[:, None], share.shape[1], axis=1)
+            for what, fill, name in ((torn, figures.COLOURS["train"], "mass elsewhere"), (~torn, "none", "mass kept")):
+                look = {"color": figures.COLOURS["train"], "mfc": fill, "mew": 0.8, "alpha": 0.8}
+                ax.plot(at[what], share[what], "o", ms=3.4, label=name, **look)
             fits = leaks.of_two_fits(runs, setting)
-            ax.plot(fits.n, fits, "k:", lw=1.3, label="the two fits")
-            ax.axhline(0.5, color=colours["threshold"], lw=0.8)
-    _draws(axes[0, 1], runs.sel(setting="(8), small"), colours["train"], ", small start", shift=1.06)
+            ax.plot(fits.n, fits, "k:", lw=1.3, label="two fits")
+            ax.axhline(0.5, color="0.6", ls="--", lw=0.9)
     for ax, title in zip(axes[0], ("normal start", "dominated start"), strict=True):
         ax.set_title(title)
     for ax, words in zip(axes[:, 0], ("no margin", "margin"), strict=True):
-        ax.set_ylabel(f"{words}\ntraining loss / least squares")
+        ax.set_ylabel(f"{words}\nloss / least squares")
     for ax in axes[1]:
         ax.set(xscale="log", xlabel="samples $n$", ylim=(-0.05, 1.08))
         ax.set_xticks(runs.n.values, [str(n) for n in runs.n.values])
         ax.minorticks_off()
 
 
-def _draws(ax: Axes, runs: xr.Dataset, colour: str, which: str, shift: float = 0.97) -> None:
-    """Training loss over that of least squares, a mark for each draw."""
-    share = (runs.settled_train / runs.ols).transpose("n", "seed").values
-    torn = (runs.settled_outside > ELSEWHERE).transpose("n", "seed").values
-    at = shift * np.repeat(runs.n.values[:, None], share.shape[1], axis=1)
-    for what, fill, name in ((torn, colour, "mass elsewhere"), (~torn, "none", "two directions")):
-        ax.plot(at[what], share[what], "o", ms=3.2, mfc=fill, color=colour, mew=0.8, alpha=0.8, label=f"{name}{which}")
+def four_thresholds(runs: xr.Dataset) -> list[list[str]]:
+    """The same in words, a row for each kind of data: median threshold of the draws, and runs whose mass left."""
+    runs, rows = runs.sel(steps="batches of 32"), []
+    half = transition.thresholds(runs.assign(train=runs.settled_train)).half.sel(bound="high")
+    left = (runs.settled_outside > ELSEWHERE).sel(n=slice(FEWEST, None))
+    for words, settings in zip(("no margin", "margin"), PANELS, strict=True):
+        row = [words]
+        for setting in settings:
+            places = half.sel(setting=setting)
+            below = int((places <= FEWEST).sum())
+            at = f"below {FEWEST} in {below} of {places.size} draws" if below > places.size / 2 else ""
+            at = at or f"about {float(places.median()):.0f} samples"
+            row.append(f"{at}; mass elsewhere in {float(left.sel(setting=setting).mean()):.0%} of the runs")
+        rows.append(row)
+    return rows
