@@ -129,9 +129,9 @@ def slow_and_fast(axes: np.ndarray) -> None:
             x = nlgp.Process(40, xi, gain).observed(z)[0]
             ax.plot(x, style, lw=1.3, color=figures.COLOURS["test" if gain > 1 else "train"], label=f"$g = {gain:g}$")
         ax.axhline(0, color="k", lw=0.5)
-        ax.set(title=word, xlabel="place on the ring")
+        ax.set(title=word, xlabel="place on the ring", ylim=(-2.5, 4))
     axes[0].set_ylabel("value")
-    axes[1].legend(fontsize="small")
+    axes[1].legend(fontsize="small", loc="upper right", ncols=2)
 
 
 def crossing_densities(ax: Axes, u1: float = 4.0, u0: float = 1.5) -> None:

@@ -17,6 +17,8 @@ from shallow import stats
 from shallow.book import figures
 from shallow.stats import Interval
 
+_ARROW = {"arrowprops": {"arrowstyle": "-", "lw": 0.5, "color": "0.5"}}
+
 
 def torus_fields(figure: Figure, runs: xr.Dataset, gains: Sequence[float] = (0.01, 3.0), count: int = 4) -> None:
     """Fields of one network on the torus by gain and sign of the bias, each scaled to its largest weight."""
@@ -65,7 +67,7 @@ def middle_fields(axes: np.ndarray, runs: xr.Dataset, gain: float, sign: int = -
             ax.plot(np.roll(w / w[place], networks.N // 2 - place), color=figures.COLOURS["label_minus"], lw=1.3)
             ax.axhline(0, color="k", lw=0.5)
             mean = float(runs.ipr.sel(pair=f"{slow}/{fast}", gain=gain, sign=sign).mean("seed"))
-            ax.set_title(f"slow {slow}, fast {fast}" + f": {mean:.2f}" * ratios, fontsize="x-small")
+            ax.set_title(f"slow {slow}, fast {fast}" + f": {mean:.3f}" * ratios, fontsize="x-small")
             ax.set(ylim=(-1.1, 1.15), xticks=[0, 20, 40])
     for ax in axes[-1]:
         ax.set_xlabel("pixel")
@@ -110,15 +112,15 @@ def alone(ax: Axes, tails: xr.Dataset, others: xr.Dataset, gain: float = 3.0) ->
     """What one neuron wins by the loss's linear term with a bump over that with a flat field, by the width."""
     runs, widths = xr.concat([one.linear.sel(gain=gain) for one in (tails, others)], "pair"), filters.WIDTHS
     for label, pair, look, colour in (
-        ("original", "light/light", "o-", "live"),
-        ("Gaussian, fast heavy", "Gaussian/heavy", "s-", "test"),
-        ("Gaussian", "Gaussian/Gaussian", "-", "label_minus"),
-        ("elliptical", "Gaussian/radial", "--", "train"),
+        ("original, both light", "light/light", "o-", "live"),
+        ("slow Gaussian, fast heavy", "Gaussian/heavy", "s-", "test"),
+        ("both Gaussian", "Gaussian/Gaussian", "-", "label_minus"),
+        ("slow Gaussian, fast elliptical", "Gaussian/radial", "--", "train"),
     ):
         won = (runs / runs.sel(filter="constant")).sel(pair=pair).mean("seed").values[-len(widths) :]
         ax.plot(widths, won, look, ms=3, lw=1.4, color=figures.COLOURS[colour], label=label)
     ax.axhline(1, color="0.5", lw=0.8)
-    ax.set(xscale="log", xlabel="width of the field, pixels", title="won with a bump,\nover a flat field")
+    ax.set(xscale="log", xlabel="width of the field, pixels", title="one neuron: won with a bump,\nover a flat field")
     ax.set_xticks([1, 2, 5, 10], ["1", "2", "5", "10"])
     ax.minorticks_off()
     ax.title.set_fontsize("small")
@@ -147,7 +149,13 @@ def by_phases(ax: Axes, tails: xr.Dataset, others: xr.Dataset) -> None:
     ax.set_xlim(-5, 300)
     shocks = [cell for cell in learned if cell[0] == "sparse/sparse"]
     ax.text(np.mean([saved[cell] for cell in shocks]), 0.28, "shocks\nin both", fontsize="small", ha="center")
-    ax.set(xlabel="error saved in phase,\nthousandths", ylabel="learned participation ratio")
+    for words, cell, place in (
+        ("original, $g = 1/2$", ("light/light", 0.5), (2.6, 0.14)),
+        ("original, $g = 3$", ("light/light", 3.0), (0.5, 0.4)),
+        ("slow light, fast heavy, $g = 3$", ("light/heavy", 3.0), (0.2, 1.0)),
+    ):
+        ax.annotate(words, (saved[cell], learned[cell].estimate), place, fontsize="x-small", va="center", **_ARROW)
+    ax.set(xlabel="error saved in phase, thousandths\n(axis linear up to 1)", ylabel="learned participation ratio")
     ax.legend(fontsize="small", loc="lower right")
 
 

@@ -26,6 +26,7 @@ _NOISE = receptive_fields.noise_level(networks.N)
 LOCAL = _NOISE.mean + 2 * _NOISE.deviation
 #: The bump of 1.6 pixels in the family: the width of the learned ones at g = 3.
 BUMP = contest.FAMILY.index("bump 1.6")
+_FIRST_BUMP = 1 + len(contest.COSINES)
 
 
 def intervals(values: xr.DataArray) -> dict[Cell, Interval]:
@@ -158,18 +159,25 @@ def width_rows(runs: xr.Dataset, frequencies: Sequence[float]) -> list[list[str]
 
 
 def tail_rows(objective: xr.Dataset, tails: xr.Dataset, others: xr.Dataset, gain: float = 0.5) -> list[list[str]]:
-    """By how much the slow response has lighter tails (excess kurtosis), through a narrow and a wide field; learned."""
+    """From tails to fields, a row for each kind of noise.
+
+    By how much the slow response has the lighter tails (excess kurtosis), through a narrow and a wide field; what one
+    neuron wins with the best bump over a flat field; :func:`phases` in thousandths; the learned ratio.
+    """
     narrow, rows = contest.FAMILY[BUMP], []
     for name, pair in (
         ("original, both light", "light/light"),
         ("both Gaussian", "Gaussian/Gaussian"),
         ("slow Gaussian, fast heavy", "Gaussian/heavy"),
         ("slow Gaussian, fast light", "Gaussian/light"),
-        ("slow Gaussian, fast elliptical with heavy tails", "Gaussian/radial"),
+        ("both heavy", "heavy/heavy"),
+        ("slow Gaussian, fast elliptical", "Gaussian/radial"),
     ):
         slow, fast = (objective.kurtosis.sel({"pair": pair, "gain": gain, "class": one}).mean("seed") for one in (1, 0))
         lighter = [float((fast - slow).sel(filter=field)) for field in (narrow, "constant")]
-        runs = tails if pair in tails.pair else others
-        learned = intervals(runs.ipr.sel(sign=-1, pair=[pair], gain=[gain]))[pair, gain]
-        rows.append([name, *(f"{value:+.1f}" for value in lighter), f"{learned:.2f}", side(learned)])
+        runs = (tails if pair in tails.pair else others).sel(pair=[pair], gain=[gain])
+        alone = (runs.linear / runs.linear.sel(filter="constant")).mean("seed").isel(filter=slice(_FIRST_BUMP, None))
+        saved, learned = (intervals(one)[pair, gain] for one in (1000 * phases(runs), runs.ipr.sel(sign=-1)))
+        words = [*(f"{round(value, 1) + 0.0:+.1f}" for value in lighter), f"{float(alone.max()):.2f}"]
+        rows.append([name, *words, f"{saved:.1f}", f"{learned:.2f}"])
     return rows
