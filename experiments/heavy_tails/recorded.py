@@ -16,7 +16,7 @@ from experiments.heavy_tails.readings import cells as readings
 from experiments.heavy_tails.readings import tuned
 from experiments.heavy_tails.real_layers import cells as real_layers
 from experiments.heavy_tails.route import cells as training_spectra
-from experiments.heavy_tails.route import widening
+from experiments.heavy_tails.route import overshoot, widening
 from experiments.heavy_tails.variants import cells as scaling
 
 MODULES = (
@@ -27,6 +27,7 @@ MODULES = (
     tail_fits,
     training_spectra,
     widening,
+    overshoot,
     overlaps,
     scatters,
     scaling,
