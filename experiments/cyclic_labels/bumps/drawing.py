@@ -60,11 +60,12 @@ def lever_and_lifters(moved: xr.Dataset, lifted: xr.Dataset) -> Figure:
     for at, share, loss in zip(moved["at"].values, shares, highest.values, strict=True):
         left.annotate(f"{loss:.1f}", (at, share.estimate), (7, 5), textcoords="offset points", fontsize="small")
     left.set_xticks([0, 0.5, 1], ["border with\nneighbours", "centre", "end of\nthe line"])
+    right.axvspan(11, 14.4, color="0.93", lw=0, zorder=0)  # +1 has half of the points or more
     for points, marker, colour, label in LIFTED:
         shares = _lifted(lifted, points)
         figures.errorbars(right, lifted.lifters, shares, fmt=f"{marker}-", ms=5, color=colour, label=label)
     left.set(xlabel="place of the lone point", ylabel="share of runs with a bump", ylim=(0, 1), xlim=(-0.05, 1.05))
-    right.set(xlabel="points in each of the two lifting clusters", xticks=lifted.lifters)
+    right.set(xlabel="points in each of the two lifting clusters", xticks=lifted.lifters, xlim=(5.6, 14.4))
     right.legend(fontsize="small", title="in the last cluster", title_fontsize="small", loc="upper left")
     return fig
 

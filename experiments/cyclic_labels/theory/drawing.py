@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from experiments.cyclic_labels import loss_curves
 from experiments.cyclic_labels.theory import poor_cluster
 from shallow.book import figures
-from shallow.book.figures import BLUE, ORANGE, PINK
+from shallow.book.figures import BLUE, GREEN, ORANGE, PINK
 
 
 def frames(axes: Sequence[Axes], places: poor_cluster.Places) -> None:
@@ -68,12 +68,13 @@ def balance() -> Markdown:
 
 
 def exact_losses(ax: Axes, places: poor_cluster.Places, epochs: int = 25_000) -> None:
-    """The exact test loss of those that lift and those that are carried along, and the mean of all six clusters."""
+    """The exact test loss of those that lift, those that are carried along and the supports, and the mean of all."""
     found = poor_cluster.curves(places, epochs=epochs, every=20)
     for clusters, colour, style, label in (
         ([5], ORANGE, "-", "the last"),
         ([1, 3], BLUE, "--", "the two that lift"),
         ([2], PINK, ":", "the middle one"),
+        ([0, 4], GREEN, "-.", "the two supports"),
     ):
         loss = found.cluster_loss.sel(cluster=clusters).mean("cluster")
         ax.plot(found.epoch[1:], loss[1:], color=colour, ls=style, lw=1.5, label=label)
