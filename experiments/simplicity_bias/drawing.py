@@ -80,9 +80,9 @@ def turning_and_growing(axes: Sequence[Axes], path, pull: np.ndarray) -> None:
         part, colour = sign == side, figures.COLOURS[name]
         axes[0].plot(path.times[1:], cosine[1:, part], color=colour, lw=0.4, alpha=0.5)
         label = f"$a_j {'><'[side < 0]} 0$"
-        axes[1].plot(path.times, (path.v[:, part] ** 2).sum(1), style, color=colour, label=label)
+        axes[1].plot(path.times[1:], (path.v[1:, part] ** 2).sum(1), style, color=colour, label=label)
     axes[0].set(xscale="log", xlabel="time", ylabel="cosine to the pull")
-    axes[1].set(yscale="log", xlabel="time", ylabel=r"$\sum a_j^2$")
+    axes[1].set(xscale="log", yscale="log", xlabel="time", ylabel=r"$\sum a_j^2$")
     axes[1].legend(fontsize="small")
 
 

@@ -95,6 +95,20 @@ def where_mass_points(ax: Axes, weights: xr.DataArray, sizes: Sequence[int]) -> 
     ax.legend(fontsize="small", ncols=4, loc="upper center")
 
 
+def leaving(ax: Axes, runs: xr.Dataset) -> None:
+    """Training loss over the noise, and share of the mass outside, against steps from 1000 on, every draw."""
+    runs = runs.sel(step=slice(1000, None))
+    kinds = {
+        r"training loss / $\sigma^2$": (runs.train / NOISE, "-", figures.COLOURS["train"]),
+        "share of the mass elsewhere": (runs.outside, "--", "k"),
+    }
+    for name, (values, style, colour) in kinds.items():
+        lines = ax.plot(runs.step, values.transpose("step", "seed"), style, color=colour, lw=1.1)
+        lines[0].set_label(name)
+    ax.set(xscale="log", xlabel="steps", ylim=(0, 1.4), yticks=np.linspace(0, 1, 6), title="2000 samples")
+    ax.legend(fontsize="x-small", loc="upper left")
+
+
 def by_leaks(axes: Sequence[Axes], runs: xr.Dataset) -> None:
     """Transitions of :mod:`.leaks` after the finish: an axis for each kind of steps, a line for each setting."""
     for ax, steps in zip(axes, runs.steps.values, strict=True):
