@@ -44,7 +44,7 @@ class Layer:
 
     Attributes:
         name: of the weight.
-        reading: "matrix", "flat" or "slices", see :func:`weights.readings`.
+        reading: "matrix", "flat" or "slices", see :func:`shallow.spectra.weights.readings`.
         h, d, matrices: shape of a matrix, and how many there are, whose eigenvalues are taken together.
         rank: number of positive eigenvalues of $W^\top W$; exponents are those of these.
         hill, hill_noise, hill_scatter, hill_units: PL_Alpha_Hill, that of noise with its scatter, and the distance
@@ -52,7 +52,7 @@ class Layer:
         ks, ks_noise, ks_scatter, ks_units: likewise PL_Alpha_KS.
         ks_size: number of eigenvalues in the tail that PL_Alpha_KS chooses.
         shuffled, within_columns, balanced: PL_Alpha_Hill of the matrices of :mod:`shallow.spectra.nulls`.
-        stretch, stretch_noise: of the bulk, :func:`tops.stretch`.
+        stretch, stretch_noise: of the bulk, :func:`shallow.spectra.tops.stretch`.
         variance, distance: of the Marchenko-Pastur law fitted to the spectrum, and its Kolmogorov-Smirnov distance.
         outliers: eigenvalues beyond the upper edge of that law, widened by five Tracy-Widom units.
         stable_rank: squared Frobenius over squared spectral norm; the mean over matrices.
@@ -142,7 +142,7 @@ def report(model: Any, *, only: str = "*", threads: int = 1) -> Report:
 
     Args:
         model: path of a .safetensors, .npz, .pt, .pth, .bin or .onnx file, a torch module, or a dictionary of arrays;
-            see :func:`weights.opened`.
+            see :func:`shallow.spectra.weights.opened`.
         only: a pattern such as "encoder.*", as of a shell: other names are left out.
         threads: number of layers at a time.
 
@@ -155,7 +155,8 @@ def report(model: Any, *, only: str = "*", threads: int = 1) -> Report:
     {'bias': 'a vector'}
 
     Raises:
-        ValueError, FileNotFoundError, ImportError: as :func:`weights.opened`; a layer with NaN is no error but a note.
+        ValueError, FileNotFoundError, ImportError: as :func:`shallow.spectra.weights.opened`; a layer with NaN is no
+            error but a note.
 
     Cost: four spectra a layer and twenty of noise, a minute for 4096 x 4096 on one core; memory for some five copies of
     a layer in float64, of `threads` layers.
@@ -173,8 +174,9 @@ def each(
 ) -> Iterator[tuple[str, list[Layer], dict[str, str]]]:
     """For each array of a model its name, its layers, and why it has none; what :func:`report` collects.
 
-    Arguments as there, with the arrays of :func:`weights.opened`.  Layers come in the order of the model, with the same
-    numbers, to rounding, for any number of threads; a single one leaves its cores to linear algebra.
+    Arguments as there, with the arrays of :func:`shallow.spectra.weights.opened`.  Layers come in the order of the
+    model, with the same numbers, to rounding, for any number of threads; a single one leaves its cores to linear
+    algebra.
     """
     from shallow.extras import threadpool_limits
 
