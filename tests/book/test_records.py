@@ -38,7 +38,11 @@ def verifications():
 def test_a_record_agrees_with_its_code(name, verifications):
     assert records.load(name).sizes
     if name in verifications:
-        assert len(verifications[name].result()) == 1
+        try:
+            verified = verifications[name].result()
+        except ConnectionError as error:  # models and images are fetched by name
+            pytest.skip(str(error))
+        assert len(verified) == 1
 
 
 def wrong_by(record, name, cell):
@@ -104,7 +108,8 @@ def test_a_wrong_record_is_refused(name):
 @pytest.mark.parametrize("name", records.recipes())
 def test_rounding_errors_are_not_compared_on_another_processor(name):
     agreement, record = records.recipe(name).agreement, records.load(name)
-    largest = {key: np.abs(one.values[np.isfinite(one.values)]).max(initial=0) for key, one in record.items()}
+    numbers = {key: one.values for key, one in record.items() if one.dtype.kind in "fiu"}
+    largest = {key: np.abs(values[np.isfinite(values)]).max(initial=0) for key, values in numbers.items()}
     errors = {key for key, size in largest.items() if 0 < size < 1e-12}
     assert errors <= {*agreement.rounding} or agreement.elsewhere >= 0.1
 

@@ -110,7 +110,9 @@ def _same(labels: np.ndarray, known: np.ndarray) -> bool:
 
 
 def spread(values: xr.DataArray) -> float:
-    """Standard deviation of the finite numbers of a variable."""
+    """Standard deviation of the finite numbers of a variable; 0 for words."""
+    if values.dtype.kind not in "fiub":
+        return 0.0
     numbers = values.values[np.isfinite(values.values)].astype(float)
     return float(numbers.std()) if numbers.size else 0.0
 
