@@ -53,13 +53,14 @@ def decides_by_records(page) -> bool:
 @pytest.mark.parametrize("page", list(filter(decides_by_records, PAGES)), ids=references.name_of)
 def test_half_of_the_runs_are_other_numbers_in_the_boxes(page, monkeypatch):
     """Of every record that the page loads half of the replicates are left; the cells run until a box says otherwise."""
-    load, shown = records.load, []
+    load, shown, halved = records.load, [], []
 
     def half(name):
         recipe, runs = records.recipe(name), load(name)
         count = runs.sizes.get(recipe.replicates, 0)
         larger = recipe.replicates == "n"  # sizes, of which rules ask for the larger ones
         rest = slice(count // 2, None) if larger else slice(None, (count + 1) // 2)
+        halved.extend([name] if count > 1 else [])
         return runs if count < 2 else runs.isel({recipe.replicates: rest})
 
     monkeypatch.delenv("SHALLOW_STRICT", raising=False)
@@ -74,4 +75,6 @@ def test_half_of_the_runs_are_other_numbers_in_the_boxes(page, monkeypatch):
             plt.close("all")
             if any("The ledger says" in text for text in shown):
                 return
+    if not halved:
+        pytest.skip("no record of the page has runs that differ by chance")
     pytest.fail("all boxes say what the ledger says")
