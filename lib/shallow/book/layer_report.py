@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # other commands need not wait for it
 FILE, FOLDER = click.Path(dir_okay=False, path_type=Path), click.Path(file_okay=False, path_type=Path)
 
 
-@click.command("spectra")
+@click.command()
 @click.argument("model", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--csv", "as_csv", type=FILE, help="Write all numbers, a line a layer.")
 @click.option("--json", "as_json", type=FILE, help="Write all numbers, and why other weights have none.")
@@ -23,7 +23,7 @@ FILE, FOLDER = click.Path(dir_okay=False, path_type=Path), click.Path(file_okay=
 @click.option("--layers", "folder", type=FOLDER, help="Draw each layer there: spectrum, bulk, outliers, tail.")
 @click.option("--only", default="*", metavar="PATTERN", help="Only weights of such names, as in a shell: 'encoder.*'.")
 @click.option("--threads", type=click.IntRange(min=1), default=1, help="Layers at a time.", show_default=True)
-def _command(model, as_csv, as_json, picture, folder, only, threads) -> None:
+def spectra(model, as_csv, as_json, picture, folder, only, threads) -> None:
     """Spectra of the layers of MODEL beside noise: exponents, and what explains them.
 
     MODEL is a file of safetensors, NumPy (.npz), PyTorch (.pt, .pth, .bin: a state_dict) or ONNX; nothing in it is run.
@@ -50,9 +50,6 @@ def _command(model, as_csv, as_json, picture, folder, only, threads) -> None:
         from shallow.book import layer_pictures
 
         layer_pictures.overview(found.layers).savefig(picture)
-
-
-spectra = _command
 
 
 def _measured(model: Path, only: str, threads: int, folder: Path | None) -> Report:
