@@ -182,7 +182,6 @@ RECORDS: dict[str, Recipe] = {
 }
 #: Records of the same runs with batches, of further draws.
 DRAWS = ("simplicity_bias/transition/leaks", "simplicity_bias/transition/leaks_draws")
-CULLED = ("simplicity_bias/transition/leaks_culled", "simplicity_bias/transition/leaks_culled_draws")
 
 
 def joined(runs: Iterable[xr.Dataset]) -> xr.Dataset:
