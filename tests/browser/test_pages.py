@@ -39,8 +39,10 @@ FETCHED = """() => performance.getEntries()
 # The scripts of laboratories that the page loads.
 LOADED = """() => [...document.scripts]
   .map(one => one.src.match(/_static\\/((?:lab|vendor\\/uplot)\\/[^?]*)/)?.[1]).filter(Boolean)"""
-# Until the browser has shown what was changed, and what the scripts of the page then do.
-SETTLED = "() => new Promise(done => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done))))"
+# Until the browser has shown what was changed, and what the scripts of the page then do; after a change of the window's
+# size headless Chromium sometimes never asks for the next frame.
+SETTLED = """() => Promise.race([new Promise(done => setTimeout(done, 5000)),
+  new Promise(done => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done))))])"""
 # Words of the text, without code, in which a dollar sign would be mathematics that nobody has set.
 TEXT = """() => { const text = document.querySelector("article").cloneNode(true);
   text.querySelectorAll("pre, code, script, mjx-container").forEach(one => one.remove()); return text.textContent; }"""
