@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The four visits of docs/first_hour.md in an empty home, with the seconds of every step, and at the end what they have
-# left in that home besides their own clone.
+# The visits of docs/first_hour.md in an empty home, with the seconds of every step, and at the end what they have left in
+# that home besides their own clone.
 #
-#   tools/visits.sh reader|student|lab|maintainer ...
+#   tools/visits.sh reader|student|lab|practitioner|contributor|maintainer ...
 #
 # What is cloned is REPOSITORY of the environment, by default this clone.  The folder of the visits is kept and named.
 set -euo pipefail
@@ -44,6 +44,35 @@ run = univariate.train(data.x, data.y, nets.default(data.rng, 512), step=0.01, e
 print(run.loss[-1])"
 }
 
+practitioner() {  # the layers of a model, first without PyTorch and the book, then as a table and pictures
+  step "python -m venv" "${PYTHON:-python3}" -m venv ../own
+  step "pip install" ../own/bin/python -m pip install --quiet .
+  mkdir ../model
+  cd ../model
+  step "the layers of a matrix, a row each" ../own/bin/python -c "
+import numpy as np
+from shallow import spectra
+(layer,) = spectra.report({'first': np.random.default_rng(0).standard_t(2.5, (600, 400))}).layers
+np.savez('model.npz', first=np.random.default_rng(0).standard_t(2.5, (600, 400)))
+print(layer.hill, layer.hill_noise, layer.shuffled)"
+  step "pip install '.[book]'" ../own/bin/python -m pip install --quiet '../clone[book]'
+  step "the command" ../own/bin/python -m shallow spectra model.npz --csv layers.csv --picture layers.png --layers pictures
+  step "wrote its table and pictures" test -s layers.csv -a -s layers.png -a -d pictures
+}
+
+contributor() {  # a document of one's own: the chapter of the template, green at once
+  step "make .venv/.book .venv/.test" make .venv/.book .venv/.test
+  local python=.venv/bin/python
+  step "python -m shallow new" $python -m shallow new slow_learners --title "Slow learners" --authors "A. Author" --year 2024
+  step "python -m shallow claim" $python -m shallow claim SL-01 SL-02 SL-03
+  step "python -m shallow verify" $python -m shallow verify slow_learners/silence/silenced
+  git add -A
+  git -c user.name=A -c user.email=a@example.org commit --quiet -m "Slow learners"
+  step "make book, with warnings as errors" make book
+  step "its story is there" grep -q "Slow learners" _build/html/book/slow_learners/index.html
+  step "its tests" $python -m pytest -q -n 2 tests/unit tests/book tests/agreement/slow_learners book/slow_learners
+}
+
 maintainer() {  # what the workflow runs: once from nothing, and after a change of the text
   step ".ci/run" .ci/run
   echo "A word more." >> book/glossary.md
@@ -51,7 +80,7 @@ maintainer() {  # what the workflow runs: once from nothing, and after a change 
 }
 
 for visit in "${@:-none}"; do
-  case $visit in reader|student|lab|maintainer) ;; *) sed -n '2,/^set/{s/^# \{0,1\}//p;s/^#$//p}' "$0" >&2; exit 2 ;; esac
+  case $visit in reader|student|lab|practitioner|contributor|maintainer) ;; *) sed -n '2,/^set/{s/^# \{0,1\}//p;s/^#$//p}' "$0" >&2; exit 2 ;; esac
 done
 folder=$(mktemp -d "${TMPDIR:-/tmp}/shallow-visits-XXXXXX")
 export HOME="$folder/home"
