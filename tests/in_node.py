@@ -4,7 +4,9 @@ import json
 import shutil
 import subprocess
 from collections.abc import Sequence
+from unittest.mock import patch
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -56,9 +58,17 @@ def _numbers(bits):
 
 
 def program(page: dict) -> dict:
-    """What is defined after the lines that a laboratory shows as Python."""
+    """What is defined after the lines that a laboratory shows as Python, which draw what they found in one figure."""
     defined: dict = {}
-    exec(page["python"], defined)
+    with plt.ioff(), patch.object(plt, "show"):
+        exec(page["python"], defined)
+        plt.show.assert_called_once_with()
+    try:
+        (drawn,) = map(plt.figure, plt.get_fignums())
+        assert all(axes.has_data() and axes.get_xlabel() for axes in drawn.axes)
+        drawn.draw_without_rendering()
+    finally:
+        plt.close("all")
     return defined
 
 

@@ -62,7 +62,8 @@
       "antisymmetric": `nets.antisymmetric(nets.default(sample.rng, ${width}))`,
       "near zero": `nets.scaled(nets.default(sample.rng, ${width}), 0.1)`,
     }[initial];
-    return `import numpy as np
+    return `import matplotlib.pyplot as plt
+import numpy as np
 
 from shallow import nets
 from shallow.data import cyclic
@@ -72,13 +73,24 @@ sample = cyclic.from_counts([${counts(settings).join(", ")}], seed=${seed})
 ${moves.length ? `x = sample.x.copy()
 x[[${moves.map(([i]) => i).join(", ")}]] = ${moves.map(([, to]) => to).join(", ")}
 x.sort()
-` : ""}network = ${network}
+y = cyclic.labels(x)` : "x, y = sample.x, sample.y"}
+network = ${network}
 grid = cyclic.grid(${POINTS})
 run = univariate.train(
-    ${moves.length ? "x, cyclic.labels(x)" : "sample.x, sample.y"}, network, step=${step}, epochs=${EPOCHS}, reduction="${loss}", grid=grid${doubled}
+    x, y, network, step=${step}, epochs=${EPOCHS}, reduction="${loss}", grid=grid${doubled}
 )
-train_loss = run.loss${loss === "sum" ? " / len(sample.x)" : ""}
+train_loss = run.loss${loss === "sum" ? " / len(x)" : ""}
 test_loss = np.maximum(0, 1 - cyclic.labels(grid) * run.predictions).mean(axis=-1)
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.5), layout="constrained")
+left.plot(grid, run.predictions[-1])
+left.plot(x, y, "o")
+left.set(xlabel="x", ylabel="f(x)")
+right.plot(run.epochs, train_loss, label="training")
+right.plot(run.epochs, test_loss, label="test")
+right.set(xlabel="epoch", ylabel="mean hinge loss")
+right.legend()
+plt.show()
 `;
   }
 

@@ -204,7 +204,10 @@ globalThis.ShallowLab ??= { models: {} };
     const within = `stats.stream("heavy tails", ${seed}, "within columns")`;
     const plain = `nets.ntk(stats.stream("heavy tails", ${seed}, "student"), ${width}, ${D})`;
     if (untrained(settings)) {
-      return `from shallow import nets, stats
+      return `import matplotlib.pyplot as plt
+import numpy as np
+
+from shallow import nets, stats
 from shallow.spectra import esd, nulls, tails
 
 student = ${plain}
@@ -212,11 +215,17 @@ spectra = [esd.eigenvalues(student.W)]
 exponents = [tails.hill(spectra[0])]
 mixed = nulls.permuted_within_columns(student.W, ${within})
 null_exponents = [tails.hill(esd.eigenvalues(mixed))]
+
+figure, axes = plt.subplots(layout="constrained")
+axes.hist(np.log10(spectra[0]), bins=40)
+axes.set(xlabel="log10 of an eigenvalue", ylabel="number", title=f"exponent {exponents[0]:.2f}")
+plt.show()
 `;
     }
     const soft = student === "softplus", adam = optimiser === "Adam", code = update === "code";
     const rule = adam ? `Adam(${code ? "" : "corrected=False"})` : "GD()";
-    return `import numpy as np
+    return `import matplotlib.pyplot as plt
+import numpy as np
 import torch
 
 from experiments.heavy_tails import laboratory, read_out
@@ -248,6 +257,17 @@ for step in range(${steps + 1}):
     alignment.append(read_out.similarity(now.W, teacher.directions))
     if step < ${steps}:
         ${cut === "nothing" ? `trainer.step(${rate})` : `laboratory.step(trainer, ${rate}, cut="${cut}")`}
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.5), layout="constrained")
+left.hist(np.log10(spectra[0]), bins=40, histtype="step", label="at the start")
+left.hist(np.log10(spectra[-1]), bins=40, alpha=0.5, label="at the end")
+left.set(xlabel="log10 of an eigenvalue", ylabel="number")
+left.legend()
+right.plot(exponents, label="exponent")
+right.plot(null_exponents, label="permuted within columns")
+right.set(xlabel="step", ylabel="exponent of the tail")
+right.legend()
+plt.show()
 `;
   }
 

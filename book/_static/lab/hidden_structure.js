@@ -233,7 +233,8 @@ globalThis.ShallowLab ??= { models: {} };
 
   const orthantsInPython = ({ seed, networks, dimension, removed, points, depth, width, rate, loss, epochs }) => {
     const layers = `${Array(depth).fill(width).join(", ")}`;
-    return `import numpy as np
+    return `import matplotlib.pyplot as plt
+import numpy as np
 
 from experiments.hidden_structure import laboratory
 from shallow import mlp, stats
@@ -254,12 +255,23 @@ loss = fit.training.mean(axis=0)
 accuracy = [laboratory.accuracies(nets, task) for nets, task in zip(fit.values, tasks)]
 found = [laboratory.by_kind(one, task) for one, task in zip(accuracy, tasks)]
 empty, near, others = (np.mean([one[kind] for one in found], axis=0) for kind in ("empty", "near", "others"))
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.5), layout="constrained")
+left.plot(range(1, ${epochs} + 1), loss)
+left.set(xlabel="epoch", ylabel="training loss")
+right.plot(empty, label="empty orthant")
+right.plot(near, label="its neighbours")
+right.plot(others, label="the others")
+right.set(xlabel="epoch", ylabel="accuracy")
+right.legend()
+plt.show()
 `;
   };
   const polynomialInPython = ({ seed, degree, inputs, samples, width, first, epochs }) => {
     const warmup = first === "all epochs" ? epochs : first === "no epoch" ? 0 : parseInt(first);
     const frozen = warmup < epochs, mode = frozen ? `"stop-first", warmup=${warmup}` : '"regular"';
-    return `import numpy as np
+    return `import matplotlib.pyplot as plt
+import numpy as np
 
 from experiments.hidden_structure import hidden_direction, laboratory, polynomials
 from shallow import mlp, stats
@@ -282,6 +294,19 @@ curves = [laboratory.best_curve(task, laboratory.main_direction(W)) for W in lay
 direction = [laboratory.explained(curve, v, y)["fit"] for curve in curves]
 said = [laboratory.explained(net.forward(x)[0], v, y) for net in fit.values[0]]
 in_the_middle, absolute, square = ([one[name] for one in said] for name in ("fit", "absolute", "square"))
+
+along = layers[-1] @ task.direction
+across = np.linalg.norm(layers[-1] - np.outer(along, task.direction), axis=-1)
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.5), layout="constrained")
+left.plot(along, across, ".")
+left.set(xlabel="weights along the hidden direction", ylabel="across it")
+right.plot(direction, label="first layer: a curve along its main direction")
+right.plot(in_the_middle, label="network, where |v| ≤ 1")
+right.plot(absolute, label="by absolute errors, all points")
+right.plot(square, label="by squared errors, all points")
+right.set(xlabel="epoch", ylabel="explained", ylim=(-0.75, 1.05))
+right.legend()
+plt.show()
 `;
   };
 

@@ -185,6 +185,7 @@ globalThis.ShallowLab ??= { models: {} };
     const noise = (name) => `laboratory.noise("${settings[`${name}_tails`]}", ${gain}, ${settings[name]})`;
     return `import dataclasses
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from experiments.localization import laboratory, networks
@@ -203,6 +204,15 @@ ${signed ? `up = np.arange(${width}) < ${positive} * ${width}\n` : ""}${
 )
 W, b = run.last.W[0], run.last.b[0]
 ${trained ? "c = run.c[-1]\n" : ""}values = laboratory.measured(run)
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.5), layout="constrained")
+left.imshow(W[np.argsort(b)], aspect="auto", cmap="PuOr")
+left.set(xlabel="place", ylabel="neuron, by its bias")
+right.plot(run.steps, values["ipr_minus"], label="negative bias")
+right.plot(run.steps, values["ipr_plus"], label="positive bias")
+right.set(xlabel="step", xscale="symlog", ylabel="median inverse participation ratio")
+right.legend()
+plt.show()
 `;
   }
 

@@ -200,7 +200,10 @@ run = minibatch.train(
     x, y, network, rate=${rate}, steps=${steps}, batch=${batch}, rng=rng, records=records
 )
 states = run.values`;
-    return `from experiments.simplicity_bias import laboratory, two_fits
+    return `import matplotlib.pyplot as plt
+import numpy as np
+
+from experiments.simplicity_bias import laboratory, two_fits
 from shallow import nets, stats
 from shallow.data import teachers
 from shallow.train import flow, minibatch
@@ -218,6 +221,16 @@ train_loss = [((now.forward(x) - y) ** 2).mean() for now in states]
 test_loss = [laboratory.test_loss(now, ${margin}, ${noise}) for now in states]
 distance = [two_fits.distance(now, target, x) for now in states]
 groups = [laboratory.groups(now, x) for now in states]
+
+W, v = states[-1].W, states[-1].v
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.5), layout="constrained")
+left.scatter(np.degrees(np.arctan2(W[:, 1], W[:, 0])), abs(v) * np.hypot(*W.T), c=v > 0, cmap="cool")
+left.set(xlabel="direction in degrees", ylabel="|a||w|", yscale="log")
+right.plot(records, train_loss, label="training")
+right.plot(records, test_loss, label="test")
+right.set(xlabel="step", xscale="symlog", ylabel="mean squared error", yscale="log")
+right.legend()
+plt.show()
 `;
   }
 
