@@ -22,7 +22,7 @@ from shallow.book.claims.display import STYLE
 from shallow.book.claims.verdicts import VERDICTS
 
 LEGEND = (
-    "Marks judge what the <em>document</em> says, not our sentence: {signs}."
+    "A mark gives our verdict on what the <em>document</em> says: {signs}."
     '<span class="claim-pointing"> Point at one, or tap it.</span>'
 )
 

@@ -1,0 +1,104 @@
+"""A downloaded notebook says how to get the library, and has in words what only the book resolves; its code stays."""
+
+from types import SimpleNamespace
+from unittest import mock
+
+import downloads
+import nbformat
+import pytest
+
+URL = "https://example.org/somebody/networks"
+LABELS = {"sec-there": ("book/other/page", "sec-there", "A section")}
+NUMBERS = {
+    "book/other/page": {"figure": {"fig-there": (3, 1)}, "lemma": {"lemma-there": (3, 2)}},
+    "book/here/page": {"figure": {"fig-here": (2, 4)}, "displaymath": {"equation-eq-here": (2, 7)}},
+}
+TITLES = {"book/here/theory": "Proofs", "book/other/page": "Another page"}
+
+
+@pytest.fixture
+def env():
+    """What is read of Sphinx's environment."""
+    titles = {page: SimpleNamespace(astext=lambda title=title: title) for page, title in TITLES.items()}
+    domain = SimpleNamespace(labels=LABELS)
+    return SimpleNamespace(toc_fignumbers=NUMBERS, titles=titles, get_domain=lambda name: domain)
+
+
+@pytest.fixture
+def site(tmp_path, env):
+    """What the hook sees of Sphinx, with one notebook where the theme has copied it."""
+    config = SimpleNamespace(html_title="A book", html_theme_options={"repository_url": URL})
+    (tmp_path / "_sources" / "book").mkdir(parents=True)
+    cells = [nbformat.v4.new_markdown_cell("# A page"), nbformat.v4.new_code_cell("1 + 1")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "_sources" / "book" / "page.ipynb")
+    return SimpleNamespace(outdir=str(tmp_path), config=config, env=env)
+
+
+def test_the_first_cell_says_how_to_run_the_others(site, tmp_path):
+    file = tmp_path / "_sources" / "book" / "page.ipynb"
+    before = nbformat.read(file, as_version=4).cells
+    downloads._page(site, "book/page", "page.html", {"ipynb_source": "book/page.ipynb"}, None)
+    notebook = nbformat.read(file, as_version=4)
+    nbformat.validate(notebook)
+    first, *others = notebook.cells
+    assert others == before and first.cell_type == "markdown"
+    assert f"[A book]({URL})" in first.source
+    assert f"git clone {URL}\n> cd networks\n> make book" in first.source
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("See {numref}`fig-there` and {numref}`fig-here`.", "See Fig. 3.1 and Fig. 2.4."),
+        ("{prf:ref}`lemma-there`, {eq}`eq-here`", "Lemma 3.2, (2.7)"),
+        ("{doc}`theory`, {doc}`../other/page`, {doc}`there <../other/page>`", "*Proofs*, *Another page*, there"),
+        ("{ref}`sec-there`, {ref}`that\nsection <sec-there>`", "*A section*, that\nsection"),
+        ("{term}`Bulk`, {term}`bulks <Bulk>`", "Bulk, bulks"),
+        ("{cite:t}`boursier2024simplicity` say", "Boursier and Flammarion [2024] say"),
+        ("as known {cite}`boursier2024simplicity, atanasov2021silent`", "as known [Boursier and Flammarion, 2024; "),
+        ("(sec-here)=\n(sec-too)=\n## A heading", "## A heading"),
+        ("```{math}\n:label: eq-here\nx = 1\n```\nwhere", "$$\nx = 1 \\tag{2.7}\n$$\nwhere"),
+        (
+            "{numref}`fig-nowhere`, {doc}`nowhere`, {claim}`XX-99`",
+            "{numref}`fig-nowhere`, {doc}`nowhere`, {claim}`XX-99`",
+        ),
+        ("`{numref}` and $x_{1}$", "`{numref}` and $x_{1}$"),
+    ],
+)
+def test_what_only_the_book_resolves_is_written_out(env, source, said):
+    text = downloads.Words(env, "book/here/page").text(source)
+    assert text.startswith(said) if said.endswith("; ") else text == said
+
+
+def test_a_claim_has_its_verdict(env):
+    words = downloads.Words(env, "book/here/page")
+    row = words.rows["CL-14"]
+    assert words.text("so {claim}`CL-14`.").endswith(f" {row.verdict}).")
+
+
+def test_a_caption_stands_behind_its_figure(env):
+    figure = nbformat.v4.new_code_cell(
+        "draw()", metadata={"mystnb": {"figure": {"name": "fig-here", "caption": "By {eq}`eq-here`."}}}
+    )
+    nameless = nbformat.v4.new_code_cell("draw()", metadata={"mystnb": {"figure": {"caption": "Another."}}})
+    notebook = nbformat.v4.new_notebook(cells=[figure, nameless, nbformat.v4.new_code_cell("{numref}`fig-here`")])
+    notebook = downloads.readable(notebook, downloads.Words(env, "book/here/page"))
+    nbformat.validate(notebook)
+    assert [cell.source for cell in notebook.cells] == [
+        "draw()",
+        "**Fig. 2.4** By (2.7).",
+        "draw()",
+        "Another.",
+        "{numref}`fig-here`",
+    ]
+
+
+def test_a_page_without_a_notebook_is_left_alone(site):
+    downloads._page(site, "book/glossary", "page.html", {}, None)
+
+
+def test_it_comes_after_the_copy_of_the_theme():
+    app = mock.Mock()
+    downloads.setup(app)
+    (event, _), how = app.connect.call_args
+    assert event == "html-page-context" and how["priority"] > 501
