@@ -6,7 +6,8 @@ import importlib
 import pytest
 
 #: Modules with the functions that a stranger would try first.
-MODULES = ["nets", "spectra.marchenko_pastur", "spectra.tails", "train.first_layer", "train.flow", "train.univariate"]
+MODULES = ["nets", "train.first_layer", "train.flow", "train.univariate"]
+MODULES += [f"spectra.{name}" for name in ("layers", "marchenko_pastur", "nulls", "tails")]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -1,4 +1,4 @@
-"""A model's layers beside noise and three nulls: each null explains what it was planted for, and nothing else."""
+"""A model's layers beside noise and four nulls: each explains what it was planted for, alone or with another cause."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def found() -> dict[str, Layer]:
 
 
 def explained(layer: Layer, null: str) -> float:
-    """The share of the distance from noise that a null has, or for the balanced matrix that it has lost."""
+    """The share of the distance from noise that a null has alone, or that is lost when the matrix is balanced."""
     share = (layer.hill_noise - getattr(layer, null)) / (layer.hill_noise - layer.hill)
     return 1 - share if null == "balanced" else share
 
@@ -45,15 +45,31 @@ def test_noise_is_within_its_scatter_and_what_was_planted_is_not(found):
 @pytest.mark.parametrize(
     ("cause", "high"),
     [
-        ("entries", {"shuffled", "within_columns", "balanced"}),
-        ("columns", {"within_columns", "balanced"}),
-        ("rows", {"balanced"}),
+        ("entries", {"shuffled", "within_columns", "lengths", "balanced"}),
+        ("columns", {"within_columns", "lengths", "balanced"}),
+        ("rows", {"lengths", "balanced"}),
         ("structure", set()),
     ],
 )
 def test_nulls_explain_what_they_keep(found, cause, high):
-    shares = {null: explained(found[cause], null) for null in ("shuffled", "within_columns", "balanced")}
+    shares = {null: explained(found[cause], null) for null in ("shuffled", "within_columns", "lengths", "balanced")}
     assert {null for null, share in shares.items() if share > 0.7} == high
+
+
+def test_of_two_causes_one_alone_has_most_of_the_distance_and_takes_little_of_it_away():
+    """An exponent saturates: lengths over structure look weak to `balanced`, and `lengths` sees them."""
+    W = CAUSES["structure"] * np.exp(0.6 * RNG.standard_normal((H, 1))) * np.exp(0.6 * RNG.standard_normal(D))
+    (layer,) = report({"both": W}).layers
+    assert explained(layer, "lengths") > 0.6 and explained(layer, "balanced") < 0.25
+
+
+def test_a_layer_has_its_rank_among_the_draws_of_noise(found):
+    """The exponent that chooses its cut scatters so much that no matrix is three units below, but many by rank."""
+    assert (found["structure"].hill_below, found["structure"].ks_below) == (0, 0)
+    assert found["structure"].ks_units > -3 > found["structure"].hill_units
+    null = nulls.noise(H, D, tails.hill)
+    assert found["noise"].hill_below == np.mean(null.draws < found["noise"].hill)
+    assert len(null.draws) == 20 and null.draws.mean() == pytest.approx(null.mean)
 
 
 def test_a_spike_is_one_outlier_and_does_not_depend_on_scale():
@@ -167,6 +183,17 @@ def test_noise_of_a_shape_is_the_law_for_large_sizes_and_not_for_small_ones():
     drawn = [tails.hill(esd.eigenvalues(RNG.standard_normal((205, 32)))) for _ in range(200)]
     assert abs(np.mean(drawn) - small.mean) < 4 * small.scatter / np.sqrt(60)
     assert np.std(drawn) == pytest.approx(float(small.scatter), rel=0.3)
+
+
+def test_noise_of_lengths_has_them_and_nothing_else():
+    W = NOISE * np.exp(RNG.standard_normal((H, 1))) * np.exp(RNG.standard_normal(D)) + 2
+    rows, columns = np.square(W).sum(axis=1), np.square(W).sum(axis=0)
+    standard = nulls.lengths(W, np.random.default_rng(0)) / np.sqrt(np.outer(rows, columns) / rows.sum())
+    assert standard == pytest.approx(np.random.default_rng(0).standard_normal((H, D)))
+    W[4], W[:, 7] = 0, 0
+    zeros = nulls.lengths(1e200 * W, np.random.default_rng(0))
+    assert np.isfinite(zeros).all() and not zeros[4].any() and not zeros[:, 7].any()
+    assert not nulls.lengths(0 * W, np.random.default_rng(0)).any()
 
 
 def test_shuffled_and_balanced_matrices_keep_what_they_should():

@@ -29,11 +29,14 @@ def spectra(model, as_csv, as_json, picture, folder, only, threads) -> None:
     MODEL is a file of safetensors, NumPy (.npz), PyTorch (.pt, .pth, .bin: a state_dict) or ONNX; nothing in it is run.
     Weights with three or more axes are read as one matrix (flat) and position by position (slices).
 
-    Hill and KS are exponents, noise is that of noise of the same shape, and units is how far they are apart, in
-    standard deviations of noise.  Within 3 units an exponent says nothing that noise does not.  Then the exponent with
-    all entries in random order (shuffled), with those of each column in random order (columns), and with rows and
-    columns of equal lengths (balanced).  If shuffled or columns is near Hill, or balanced near noise, that is what
-    makes the exponent; else it is how rows and columns fit together.
+    Hill and KS are exponents, noise is that of noise of the same shape, units is how far they are apart, in standard
+    deviations of noise, and below is the share of twenty draws of noise with a smaller exponent.  Within 3 units an
+    exponent does not tell a layer from noise, though outliers may.
+
+    Then Hill of matrices with one part of the layer alone: all entries in random order (shuffled), those of each column
+    in random order (columns), and noise with the lengths of rows and columns (lengths).  One that is near Hill has
+    enough to make it.  Balanced is Hill of the layer with rows and columns of equal lengths: near noise, they are
+    needed; near Hill, they are not, and may yet be enough, as two causes together make little more than one.
     """
     try:
         found = _measured(model, only, threads, folder)

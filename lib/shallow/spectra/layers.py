@@ -1,10 +1,10 @@
-r"""The spectra of a model's layers, each beside noise of its shape and three matrices that keep a part of it.
+r"""The spectra of a model's layers, each beside noise of its shape and matrices that keep a part of it.
 
 An exponent says little by itself: noise has one too, which depends on the shape of the matrix.  A row therefore gives
 the exponent, that of noise of the same shape with its scatter, and how many units of scatter lie between them.  What
-makes the difference is tried on three matrices: the same entries in random order (the law of the entries), the entries
-of each column in random order (unequal columns), and the layer with rows and columns of equal lengths (neither of
-them).
+may make the difference is tried on three matrices, each with one part of the layer alone: the same entries in random
+order (the law of the entries), the entries of each column in random order (unequal columns), and noise with the lengths
+of its rows and columns.  On a fourth, rows and columns have equal lengths, and all else is there.
 """
 
 from __future__ import annotations
@@ -49,9 +49,11 @@ class Layer:
         rank: number of positive eigenvalues of $W^\top W$; exponents are those of these.
         hill, hill_noise, hill_scatter, hill_units: PL_Alpha_Hill, that of noise with its scatter, and the distance
             from noise in units of this scatter.
-        ks, ks_noise, ks_scatter, ks_units: likewise PL_Alpha_KS.
+        hill_below: share of the draws of noise that have a smaller exponent; 0 for a layer below all of them.
+        ks, ks_noise, ks_scatter, ks_units, ks_below: likewise PL_Alpha_KS, whose scatter is large and skewed: since
+            exponents exceed one, no layer may lie three units below noise, and the share says more.
         ks_size: number of eigenvalues in the tail that PL_Alpha_KS chooses.
-        shuffled, within_columns, balanced: PL_Alpha_Hill of the matrices of :mod:`shallow.spectra.nulls`.
+        shuffled, within_columns, lengths, balanced: PL_Alpha_Hill of the matrices of :mod:`shallow.spectra.nulls`.
         stretch, stretch_noise: of the bulk, :func:`shallow.spectra.tops.stretch`.
         variance, distance: of the Marchenko-Pastur law fitted to the spectrum, and its Kolmogorov-Smirnov distance.
         outliers: eigenvalues beyond the upper edge of that law, widened by five Tracy-Widom units.
@@ -71,13 +73,16 @@ class Layer:
     hill_noise: float = NAN
     hill_scatter: float = NAN
     hill_units: float = NAN
+    hill_below: float = NAN
     ks: float = NAN
     ks_noise: float = NAN
     ks_scatter: float = NAN
     ks_units: float = NAN
+    ks_below: float = NAN
     ks_size: int | None = None
     shuffled: float = NAN
     within_columns: float = NAN
+    lengths: float = NAN
     balanced: float = NAN
     stretch: float = NAN
     stretch_noise: float = NAN
@@ -113,7 +118,8 @@ class Report:
 
     def table(self) -> str:
         """A line a layer, for a terminal."""
-        head = ("layer", "reading", "shape", "Hill", "noise", "units", "KS", "units", "shuffled", "columns", "balanced")
+        exponents = ("Hill", "noise", "units", "below", "KS", "units", "below")
+        head = ("layer", "reading", "shape", *exponents, "shuffled", "columns", "lengths", "balanced")
         lines = [(*head, "stretch", "(noise)", "outliers", "stable rank", "notes"), *map(_line, self.layers)]
         widths = [max(map(len, column)) for column in zip(*lines)]
         left = {0, 1, len(widths) - 1}
@@ -149,7 +155,7 @@ def report(model: Any, *, only: str = "*", threads: int = 1) -> Report:
     >>> rng = np.random.default_rng(0)
     >>> noise = rng.standard_normal((300, 200))
     >>> found = report({"noise": noise, "spiked": noise + 0.2, "bias": np.zeros(300)})
-    >>> [(layer.name, abs(layer.hill_units) < 3, layer.outliers) for layer in found.layers]
+    >>> [(layer.name, bool(abs(layer.hill_units) < 3), layer.outliers) for layer in found.layers]
     [('noise', True, 0), ('spiked', True, 1)]
     >>> found.skipped
     {'bias': 'a vector'}
@@ -158,7 +164,7 @@ def report(model: Any, *, only: str = "*", threads: int = 1) -> Report:
         ValueError, FileNotFoundError, ImportError: as :func:`shallow.spectra.weights.opened`; a layer with NaN is no
             error but a note.
 
-    Cost: four spectra a layer and twenty of noise, a minute for 4096 x 4096 on one core; memory for some five copies of
+    Cost: five spectra a layer and twenty of noise, a minute for 4096 x 4096 on one core; memory for some five copies of
     a layer in float64, of `threads` layers.
     """
     found = Report([], {})
@@ -250,17 +256,18 @@ def _beside_noise(kept: np.ndarray, h: int, d: int, matrices: int) -> dict[str, 
     row: dict[str, Any] = {"ks_size": tails.scan(kept).size}
     for i, name in enumerate(("hill", "ks")):
         row |= {name: found[i], f"{name}_noise": noise.mean[i], f"{name}_scatter": noise.scatter[i]}
-        row[f"{name}_units"] = units[i]
+        row |= {f"{name}_units": units[i], f"{name}_below": np.mean(noise.draws[:, i] < found[i])}
     return row | {"stretch": found[2], "stretch_noise": noise.mean[2]}
 
 
 def _beside_parts(W: np.ndarray, name: str) -> dict[str, float]:
-    """PL_Alpha_Hill of the matrices that keep the entries, the columns, and what rows and columns do not explain."""
+    """PL_Alpha_Hill of the matrices that keep the entries, the columns, the lengths, and all but the lengths."""
     rng = stream("layers.measure", name, *W.shape)
     shuffled = nulls.shuffled(W.reshape(len(W), -1), rng).reshape(W.shape)
     found = {"shuffled": _hill(shuffled)}
     del shuffled  # a large layer's copy
     found["within_columns"] = _hill(nulls.permuted_within_columns(one, rng) for one in W)
+    found["lengths"] = _hill(nulls.lengths(one, rng) for one in W)
     return found | {"balanced": _hill(nulls.balanced(one) for one in W)}
 
 
@@ -294,10 +301,13 @@ def _line(layer: Layer) -> tuple[str, ...]:
         (layer.hill, ".2f"),
         (layer.hill_noise, ".2f"),
         (layer.hill_units, "+.1f"),
+        (layer.hill_below, ".0%"),
         (layer.ks, ".2f"),
         (layer.ks_units, "+.1f"),
+        (layer.ks_below, ".0%"),
         (layer.shuffled, ".2f"),
         (layer.within_columns, ".2f"),
+        (layer.lengths, ".2f"),
         (layer.balanced, ".2f"),
         (layer.stretch, ".1f"),
         (layer.stretch_noise, ".1f"),

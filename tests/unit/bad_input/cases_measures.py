@@ -30,7 +30,7 @@ CASES = [
     ),
     case(marchenko_pastur.spectrum, rng=given.RNG, h=9, d=6),
     case(nulls.noise, h=9, d=6, matrices=2, draws=3),
-    *(case(of, W=X, rng=given.RNG) for of in (nulls.shuffled, nulls.permuted_within_columns)),
+    *(case(of, W=X, rng=given.RNG) for of in (nulls.shuffled, nulls.permuted_within_columns, nulls.lengths)),
     case(nulls.balanced, W=X, sweeps=5),
     case(weights.readings, "array=nan,inf,empty,scalar,stacked,longer", array=X),
     case(profiles.equalised_columns, W=X),
