@@ -11,7 +11,8 @@ from shallow.book import figures
 from shallow.spectra.layers import Layer
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 
-NULLS = {"shuffled": "entries\nshuffled", "within_columns": "within\ncolumns", "balanced": "lengths\nbalanced"}
+NULLS = {"shuffled": "all in\nrandom order", "within_columns": "random order\nin columns"}
+NULLS |= {"lengths": "noise of\nthese lengths", "balanced": "gone at\nequal lengths"}
 MARKS = "os^vDPX*"
 
 
@@ -27,7 +28,7 @@ def layers(runs: xr.Dataset, chosen: xr.DataArray) -> list[Layer]:
 
 
 def explained(ax: Axes, runs: xr.Dataset, low: xr.DataArray) -> None:
-    """The share of the distance from noise that each null explains: a point a layer, a mark a model at its median."""
+    """The share of the distance from noise that each null has, or takes away: a point a layer, a mark a model."""
     for column, null in enumerate(NULLS):
         share = rules.explained(runs, null).clip(-0.35, 1.35)
         values = share.values[low.values]
@@ -41,7 +42,8 @@ def explained(ax: Axes, runs: xr.Dataset, low: xr.DataArray) -> None:
     for level in (0, 1):
         ax.axhline(level, color="k", lw=0.8)
     ax.set_xticks(range(len(NULLS)), NULLS.values())
-    ax.set(ylabel="share of the distance explained", ylim=(-0.4, 1.4), xlim=(-0.5, 2.5))
+    ax.axvline(len(NULLS) - 1.5, color="0.7", lw=0.8)
+    ax.set(ylabel="share of the distance", ylim=(-0.4, 1.4), xlim=(-0.5, len(NULLS) - 0.5))
 
 
 def both_readings(ax: Axes, runs: xr.Dataset, least: int, units: float) -> None:

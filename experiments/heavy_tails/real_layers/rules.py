@@ -13,6 +13,7 @@ from shallow.book.claims import Found, decides
 from shallow.stats import Interval
 
 RECORD = "heavy_tails/real_layers/exponents"
+ALONE = {"a": "shuffled", "b": "within_columns", "c": "lengths"}  # parts of HT-82, and the nulls that they ask about
 WHOLE = ("matrix", "flat")  # readings of a weight as one matrix
 
 
@@ -32,8 +33,17 @@ def over_models(of: Callable[[str], np.ndarray], models: xr.DataArray) -> Interv
     return stats.student([float(np.mean(value)) for value in values if len(value)])
 
 
+def typical(of: xr.DataArray, chosen: xr.DataArray) -> Interval:
+    """Student's interval over models of the mean of each model's median over its chosen layers (model, row)."""
+
+    def median(model: str) -> np.ndarray:
+        return np.atleast_1d(np.median(of.sel(model=model).values[chosen.sel(model=model).values]))
+
+    return over_models(median, chosen.model[chosen.any("row").values])
+
+
 def explained(runs: xr.Dataset, null: str) -> xr.DataArray:
-    """The share of a layer's distance from noise that a null has, or for the balanced matrix that it has lost."""
+    """The share of a layer's distance from noise that a null has alone, or that is lost when the layer is balanced."""
     share = (runs.hill_noise - runs[null]) / (runs.hill_noise - runs.hill)
     return 1 - share if null == "balanced" else share
 
@@ -77,17 +87,11 @@ def ht_81(runs, *, least, units, majority):
 
 @decides(runs=RECORD)
 def ht_82(runs, *, least, units, half):
-    """Neither entries, nor columns, nor unequal lengths make most of the distance from noise."""
-    low, shares = below(runs, least, units), {}
-    for letter, null in {"a": "shuffled", "b": "within_columns", "c": "balanced"}.items():
-        share = explained(runs, null)
-
-        def median(model: str, share=share) -> np.ndarray:
-            return np.atleast_1d(np.median(share.sel(model=model).values[low.sel(model=model).values]))
-
-        having = runs.model[low.any("row").values]
-        shares[letter] = over_models(median, having)
-    return Found({letter: answered(claims.below(share, half)) for letter, share in shares.items()}, {"shares": shares})
+    """Neither entries, nor columns, nor unequal lengths have alone most of the distance from noise."""
+    low = below(runs, least, units)
+    shares = {letter: typical(explained(runs, null), low) for letter, null in ALONE.items()}
+    numbers = {"shares": shares, "gone when balanced": typical(explained(runs, "balanced"), low)}
+    return Found({letter: answered(claims.below(share, half)) for letter, share in shares.items()}, numbers)
 
 
 @decides(runs=RECORD)
@@ -102,13 +106,16 @@ def ht_83(runs, *, least, units, share):
 
 @decides(runs=RECORD)
 def ht_84(runs, *, least, units, majority):
-    """Without the largest tenth of the eigenvalues the exponents are still low."""
+    """Without the largest eigenvalues, a tenth of all or more, the exponents are still low."""
     low = below(runs, least, units)
     still = over_models(
         lambda model: runs.trimmed_units.sel(model=model).values[low.sel(model=model).values] < -units, runs.model
     )
-    typical = {
-        "distance": float(runs.hill_units.where(low).median()),
-        "distance, trimmed": float(runs.trimmed_units.where(low).median()),
+    medians = {
+        "distance": runs.hill_units,
+        "distance, trimmed": runs.trimmed_units,
+        "taken": runs.taken / runs["rank"],
     }
-    return Found(answered(still.exceeds(majority)), {"share": still, **typical})
+    numbers: dict = {name: float(of.where(low).median()) for name, of in medians.items()}
+    numbers |= {"share": still, "top tenth": typical(runs.top_tenth, low)}
+    return Found(answered(still.exceeds(majority)), numbers)

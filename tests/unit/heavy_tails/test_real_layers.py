@@ -28,10 +28,11 @@ def table(units=-10.0, kept=0.1, flipped=0.5, trimmed=-8.0) -> xr.Dataset:
     distance[:, inside] = 0.5
     noise, scatter = np.full(shape, 3.0), np.full(shape, 0.02)
     hill = noise + scatter * distance
-    nulls = dict.fromkeys(("shuffled", "within_columns"), noise + kept * (hill - noise))
+    nulls = dict.fromkeys(rules.ALONE.values(), noise + kept * (hill - noise))
     nulls["balanced"] = noise + (1 - kept) * (hill - noise)
     numbers = {"hill": hill, "hill_noise": noise, "hill_scatter": scatter, "hill_units": distance, **nulls}
     numbers |= {"trimmed_units": np.full(shape, trimmed), "rank": np.full(shape, 64)}
+    numbers |= {"taken": np.full(shape, 7), "top_tenth": np.full(shape, 0.4)}
     words = {"name": np.broadcast_to(name, shape), "reading": np.broadcast_to(reading, shape)}
     return xr.Dataset({key: (("model", "row"), value) for key, value in (numbers | words).items()}, {"model": MODELS})
 
@@ -55,6 +56,14 @@ def test_a_null_that_keeps_most_of_the_distance_explains_more_than_half():
     yes, no = (rules.ht_82(table(kept=kept)) for kept in (0.1, 0.9))
     assert yes.parts == no.parts == dict.fromkeys("abc", "answered")
     assert all(yes.numbers[f"shares, {part}"].high < 0.5 < no.numbers[f"shares, {part}"].low for part in "abc")
+
+
+def test_what_balancing_takes_away_decides_nothing():
+    """Beside another cause a null may have most of the distance alone, and take little of it away."""
+    runs = table(kept=0.8)
+    runs["balanced"] = runs.hill_noise + 0.9 * (runs.hill - runs.hill_noise)
+    found = rules.ht_82(runs)
+    assert found.numbers["shares, c"].low > 0.5 > found.numbers["gone when balanced"].high
 
 
 def test_few_convolutions_leave_the_question_open():
@@ -84,7 +93,10 @@ def test_trimming_takes_the_outliers_and_nothing_else_away():
     plain, few, whole = report({"noise": noise, "spiked": spiked, "wide": wide}).layers
     assert few.hill_units < -10 and whole.hill_units < -10
     assert abs(cells.trimmed(plain)) < 3 and abs(cells.trimmed(few)) < 4 and cells.trimmed(whole) < -10
-    assert np.isnan(cells.trimmed(report({"tiny": noise[:4, :4]}).layers[0]))
+    assert cells.top_tenth(few) > 0.9 > 0.6 > cells.top_tenth(whole) > 0.2
+    assert (cells.taken(plain), cells.taken(few)) == (10, 10)
+    tiny = report({"tiny": noise[:4, :4]}).layers[0]
+    assert np.isnan(cells.trimmed(tiny)) and np.isnan(cells.top_tenth(tiny))
 
 
 def test_a_cell_is_the_report_of_the_model_in_a_table(monkeypatch, tmp_path):
