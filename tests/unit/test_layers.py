@@ -25,7 +25,7 @@ DRAWING = {"matplotlib", "ipywidgets", "IPython", "PIL"}
 
 def rank(module: str) -> int | None:
     """The layer of a module; what draws for an experiment lies above all."""
-    if module.startswith("experiments.") and module.endswith(".drawing"):
+    if module.startswith("experiments.") and module.endswith((".drawing", "_drawing")):
         return len(LAYERS)
     return RANK.get(module) if "." not in module or module in RANK else rank(module.rpartition(".")[0])
 
