@@ -1,8 +1,8 @@
-"""Drawings of the closing paper, "What five documents share", for its page alone: on the axes that they are given."""
+"""Drawings of the closing paper, "What five documents share", on the axes that they are given, and its tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,10 +11,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments import one_network
+from shallow import stats
 from shallow.book import figures
 
 #: The colour, by its name in the book, and the line of each instrument.
 STYLES = {"spike": ("test", "--"), "kernel": ("label_plus", "-."), "neurons": ("train", "-"), "loss": ("live", ":")}
+#: The rows of :func:`ends`: a reading of a run, and what the page calls it.
+ROWS = {
+    "moved": "kernel moved",
+    "pull": "own pull",
+    "gap": "gap",
+    "spike": "spike",
+    "neurons": "neurons",
+    "localised": "localisation",
+    "test": "test loss",
+}
 
 
 def instruments(ax: Axes, one: xr.Dataset) -> None:
@@ -64,3 +75,37 @@ def worth(ax: Axes, true: xr.Dataset, shuffled: xr.Dataset) -> None:
         label = f"machine, kernel from {name} labels"
         ax.plot(one["at"][1:], one.machine[1:], line, color=figures.COLOURS[colour], label=label)
     ax.set(xscale="log", xlim=(0.1, one_network.TIME), ylim=(0, 1.1), xlabel="time")
+
+
+def clocks(seeds: Sequence[int], scale: float) -> dict[str, np.ndarray]:
+    """The clock's times by mark, of shape (seeds,), for the marks that do not come after that of the loss."""
+    found = [one_network.clock(seed, scale) for seed in seeds]
+    times = {name: np.array([one[name] for one in found]) for name in found[0]}
+    return {name: values for name, values in times.items() if values.mean() <= times["loss"].mean()}
+
+
+def ends(start: xr.Dataset, true: xr.Dataset, shuffled: xr.Dataset) -> list[list[str]]:
+    """Rows of a table: means over the seeds at one time of three sets of runs, and the difference of the last two."""
+    rows = []
+    for name, title in ROWS.items():
+        difference = stats.student((true[name] - shuffled[name]).values)
+        cells = (f"{abs(float(one[name].mean())):.2f}" for one in (start, true, shuffled))
+        rows.append([title, *cells, f"{difference:.2f}"])
+    return rows
+
+
+def worths(true: xr.Dataset, shuffled: xr.Dataset, early: int = 8) -> dict[str, stats.Interval]:
+    """Test losses of networks and machines, by what the page calls them; `early` is one of the machines' records."""
+    at = float(true["at"][early])
+    values = {
+        f"network at time {at:.1f}": true.test.sel(time=at),
+        "network at the end": true.test.isel(time=-1),
+        "machine on the first kernel": true.machine.isel(at=0),
+        f"machine on the kernel at time {at:.1f}": true.machine.isel(at=early),
+        "machine on the last kernel": true.machine.isel(at=-1),
+        "machine on the last kernel from shuffled labels": shuffled.machine.isel(at=-1),
+        "the same minus that on the first kernel": shuffled.machine.isel(at=-1) - shuffled.machine.isel(at=0),
+        "kernel moved at the end": true.moved.isel(time=-1),
+        "kernel moved at the end, shuffled labels": shuffled.moved.isel(time=-1),
+    }
+    return {name: stats.student(one.values) for name, one in values.items()}
