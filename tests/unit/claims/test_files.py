@@ -11,7 +11,7 @@ from shallow.book.claims.rules import Rules, rules
 @pytest.mark.parametrize("chapter", claims.documents())
 def test_every_claim_of_the_book_has_a_rule_in_the_room_of_its_page(chapter):
     rows, decide = read(chapter), rules(chapter)
-    assert len(rows) > 50 and {row.id: row.page for row in rows} == {id: decide.files[id].parent.name for id in decide}
+    assert rows and {row.id: row.page for row in rows} == {id: decide.files[id].parent.name for id in decide}
     for row in rows:
         assert decide[row.id].limits == row.limits.keys(), row.id
         assert sorted(decide[row.id].records) == sorted(row.records), row.id
@@ -21,7 +21,7 @@ def test_every_claim_of_the_book_has_a_rule_in_the_room_of_its_page(chapter):
 def test_prefixes_and_ids_differ():
     prefixes = [document.prefix for document in claims.documents().values()]
     ids = [row.id for row in claims.everything()]
-    assert len(prefixes) == len(set(prefixes)) == 5 and len(ids) == len(set(ids))
+    assert len(prefixes) == len(set(prefixes)) and len(ids) == len(set(ids))
     assert first_rules().keys() <= set(ids)
 
 
