@@ -24,5 +24,5 @@ def outside(axes: Sequence[Axes], ends: xr.Dataset) -> None:
             ax.plot(share.scale * 1.15 ** (k - 1), share.transpose("scale", "seed"), "o", ms=3, color=style["color"])
             ax.plot(share.scale, share.mean("seed"), label=LABELS[str(noise)], **style)
         ax.set(xscale="log", xlabel=r"scale of the start $\lambda$", title=f"$n = {n}$")
-    axes[0].set_ylabel("share outside")
+    axes[0].set_ylabel("share of the mass elsewhere")
     axes[0].legend(fontsize="small")
