@@ -60,15 +60,14 @@ def _numbers(bits):
 def program(page: dict) -> dict:
     """What is defined after the lines that a laboratory shows as Python, which draw what they found in one figure."""
     defined: dict = {}
+    plt.close("all")  # what other tests have left open
     with plt.ioff(), patch.object(plt, "show"):
         exec(page["python"], defined)
         plt.show.assert_called_once_with()
-    try:
-        (drawn,) = map(plt.figure, plt.get_fignums())
-        assert all(axes.has_data() and axes.get_xlabel() for axes in drawn.axes)
-        drawn.draw_without_rendering()
-    finally:
-        plt.close("all")
+    (drawn,) = map(plt.figure, plt.get_fignums())
+    assert all(axes.has_data() and axes.get_xlabel() for axes in drawn.axes)
+    drawn.draw_without_rendering()
+    plt.close(drawn)
     return defined
 
 
