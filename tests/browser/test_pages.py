@@ -225,7 +225,7 @@ def test_axe_finds_nothing_serious_with_a_card_open(page, site, axe, theme):
     assert hindrances(page, axe) == []
 
 
-@pytest.mark.parametrize(("chapter", "term"), [("cyclic_labels", "bump"), ("localization", "Gabor")])
+@pytest.mark.parametrize(("chapter", "term"), [("cyclic_labels", "bump"), ("localization", "participation")])
 def test_search_finds_the_subject_of_a_chapter(page, site, log, chapter, term):
     """From the field of another page to the chapter, which shows where the term is."""
     name = f"book/{claims.documents()[chapter].paper}"
