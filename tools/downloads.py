@@ -7,8 +7,9 @@ which opens the page of a clone, have none of it.
 """
 
 import functools
+import posixpath
 import re
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import nbformat
 from pybtex.database import parse_file
@@ -43,7 +44,6 @@ class Words:
     def __init__(self, env, page: str):
         self.env, self.page = env, page
         self.rows = {row.id: row for row in claims.everything()}
-        self.works = parse_file(paths.BOOK / "references.bib").entries
         self.numbers = {
             label: (kind, ".".join(map(str, number)))
             for kinds in env.toc_fignumbers.values()
@@ -75,8 +75,8 @@ class Words:
         if explicit or role == "term":
             return explicit[1] if explicit else given
         if role == "doc":
-            folder = PurePosixPath("/", self.page).parent
-            return f"*{self.env.titles[_normal(folder / given)].astext()}*"
+            page = posixpath.normpath(posixpath.join(posixpath.dirname(self.page), given))
+            return f"*{self.env.titles[page].astext()}*"
         if role == "ref":
             return f"*{self.env.get_domain('std').labels[given][2]}*"
         kind, number = self.numbers[f"equation-{given}" if role == "eq" else given]
@@ -84,9 +84,15 @@ class Words:
 
     def work(self, key: str) -> tuple[str, str]:
         """Authors and year."""
-        entry = self.works[key]
+        entry = _works()[key]
         names = [" ".join([*one.prelast_names, *one.last_names]) for one in entry.persons["author"]]
         return f"{names[0]} *et al.*" if len(names) > 2 else " and ".join(names), entry.fields["year"]
+
+
+@functools.cache
+def _works():
+    """The entries of the bibliography by key, which takes longer to read than a page to write."""
+    return parse_file(paths.BOOK / "references.bib").entries
 
 
 def _or_as_it_is(said, found: re.Match) -> str:
@@ -94,14 +100,6 @@ def _or_as_it_is(said, found: re.Match) -> str:
         return said(*found.groups())
     except KeyError:
         return found[0]
-
-
-def _normal(path: PurePosixPath) -> str:
-    """A path without `..`, from the root of the book."""
-    parts: list[str] = []
-    for part in path.parts[1:]:
-        parts = parts[:-1] if part == ".." else [*parts, part]
-    return "/".join(parts)
 
 
 def readable(notebook: nbformat.NotebookNode, words: Words) -> nbformat.NotebookNode:
