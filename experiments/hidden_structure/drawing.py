@@ -290,24 +290,6 @@ def cosine_rows(axes: np.ndarray, rows: Mapping[str, Mapping[str, np.ndarray]]) 
         row[0].set_ylabel(f"{name}\n" + r"$|\cos(w_j, \mathbf{1})|$")
 
 
-def mode_rows(axes: np.ndarray, curves: xr.Dataset, degrees: Sequence[int]) -> None:
-    """Figures 6 and 7: one run in four modes over the polynomial on the test points, a row for each degree.
-
-    `curves` has degree, mode, and `v`, `y`, `prediction` (point).
-    """
-    for row, degree in zip(axes, degrees, strict=True):
-        for ax, mode in zip(row, curves["mode"].values, strict=True):
-            one = curves.sel(degree=degree, mode=mode)
-            ax.plot(one.v, one.y, ".", ms=2, mew=0, color=figures.COLOURS["null"], label="true value", rasterized=True)
-            ax.plot(one.v, one.prediction, ".", ms=2, mew=0, color=TEST, label="network", rasterized=True)
-            ax.set(xlim=(-2, 2), ylim=(-3, 3))
-            ax.set_title(f"$d$ = {degree}, {mode}", fontsize="medium")
-        row[0].set_ylabel("$y$")
-    for ax in axes[-1]:
-        ax.set_xlabel("$v$")
-    axes[0, 0].legend(fontsize="x-small", markerscale=4, loc="lower left")
-
-
 def figure_4(axes: np.ndarray, ends: Mapping[int, xr.Dataset], points: Mapping[int, tuple]) -> None:
     """Figure 4: networks given v, training points above, test points below, a column for each degree, y cut at 1.
 
