@@ -155,7 +155,9 @@ def by_phases(ax: Axes, tails: xr.Dataset, others: xr.Dataset) -> None:
         ("slow light, fast heavy, $g = 3$", ("light/heavy", 3.0), (0.2, 1.0)),
     ):
         ax.annotate(words, (saved[cell], learned[cell].estimate), place, fontsize="x-small", va="center", **_ARROW)
-    ax.set(xlabel="error saved in phase, thousandths\n(axis linear up to 1)", ylabel="learned participation ratio")
+    ax.set(
+        xlabel="error saved in phase, thousandths\n(axis linear up to 1)", ylabel="learned inverse participation ratio"
+    )
     ax.legend(fontsize="small", loc="lower right")
 
 
