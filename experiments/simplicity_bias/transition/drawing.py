@@ -158,6 +158,43 @@ def two_by_two(axes: np.ndarray, runs: xr.Dataset) -> None:
         ax.minorticks_off()
 
 
+def removed(axes: Sequence[Axes], runs: xr.Dataset, culled: xr.Dataset) -> None:
+    """Loss over least squares when neurons were taken away early: the late ones, or as many others; line: none.
+
+    An axis for each setting of `culled`; a mark for each draw, lines through the means.
+    """
+    kinds = (
+        ("late", "late neurons", "o-", figures.ORANGE),
+        ("random", "as many others", "s--", figures.COLOURS["train"]),
+    )
+    for ax, setting in zip(axes, culled.setting.values, strict=True):
+        one = culled.sel(setting=setting)
+        for taken, name, style, colour in kinds:
+            share = (one.train / one.ols).sel(removed=taken).transpose("n", "seed")
+            ax.plot(one.n, share.mean("seed"), style, ms=0, color=colour)
+            ax.plot(one.n, share, style[0], ms=3.4, mfc="none", mew=0.8, color=colour)
+            ax.plot([], [], style, ms=3.4, mfc="none", color=colour, label=name)
+        whole = runs.sel(steps="batches of 32", setting=setting, n=one.n)
+        ax.plot(one.n, (whole.settled_train / whole.ols).mean("seed"), "k:", lw=1.3, label="none")
+        ax.set(xscale="log", xlabel="samples $n$", ylim=(-0.05, 1.08))
+        ax.set_xticks(one.n.values, [str(n) for n in one.n.values])
+        ax.minorticks_off()
+    axes[0].set_ylabel("loss / least squares")
+    axes[-1].legend(title="removed", title_fontsize="small", fontsize="small", loc="lower right")
+
+
+def after_decay(ax: Axes, runs: xr.Dataset) -> None:
+    """Share of the training loss left when the rate has decayed, against n from 750 on, every draw."""
+    runs = runs.sel(n=slice(750, None))
+    left = (runs.decayed_train.isel(restart=-1) / runs.train.isel(step=-1)).transpose("n", "seed")
+    ax.plot(runs.n, left, "o", ms=4, mfc="none", color=figures.COLOURS["train"])
+    ax.plot(runs.n, left.median("seed"), color=figures.COLOURS["train"], lw=1.1)
+    ax.set(xscale="log", xlabel="samples $n$", ylabel="share of the loss left", ylim=(0, 1.05))
+    ticks = [n for n in runs.n.values if n not in (1250, 1500)]  # too close to be written
+    ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
+    ax.minorticks_off()
+
+
 def four_thresholds(runs: xr.Dataset) -> list[list[str]]:
     """The same in words, a row for each kind of data: median threshold of the draws, and runs whose mass left."""
     runs, rows = runs.sel(steps="batches of 32"), []
