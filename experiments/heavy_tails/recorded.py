@@ -16,7 +16,7 @@ from experiments.heavy_tails.readings import cells as readings
 from experiments.heavy_tails.readings import tuned
 from experiments.heavy_tails.real_layers import cells as real_layers
 from experiments.heavy_tails.route import cells as training_spectra
-from experiments.heavy_tails.route import overshoot, widening
+from experiments.heavy_tails.route import noise_errors, overshoot, widening
 from experiments.heavy_tails.variants import cells as scaling
 
 MODULES = (
@@ -28,6 +28,7 @@ MODULES = (
     training_spectra,
     widening,
     overshoot,
+    noise_errors,
     overlaps,
     scatters,
     scaling,

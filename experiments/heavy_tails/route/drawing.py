@@ -15,7 +15,8 @@ from experiments.heavy_tails.drawing import ADAM
 from experiments.heavy_tails.first_update import bulk
 from experiments.heavy_tails.route import rules, widening
 from shallow import stats
-from shallow.spectra import esd
+from shallow.book import figures
+from shallow.spectra import esd, tails
 from shallow.spectra.profiles import ProfileLaw
 
 GREY, GREEN = "0.45", "#009E73"
@@ -148,10 +149,28 @@ def left(ax: Axes, shares: dict[str, stats.Interval]) -> None:
     """Bars of the share of the fall that is left, labelled in per cent."""
     looks = {"all but unequal columns": GREEN, "nothing": "0.25", "unequal columns and uneven inputs": ADAM}
     for place, (name, one) in enumerate(shares.items()):
-        colour = "0.75" if "residuals" in name else looks.get(name, drawing.AFTER)
-        ax.barh(place, 100 * one.estimate, 0.65, color=colour)
+        ax.barh(place, 100 * one.estimate, 0.65, color=looks.get(name, drawing.AFTER))
         ax.text(100 * one.estimate + 1.5, place, f"{100 * one.estimate:.0f}", va="center", fontsize="small")
     ax.set_yticks(range(len(shares)), list(shares), fontsize="small")
     ax.set(xlabel="fall of the exponent that is left, %", ylim=(len(shares) - 0.4, -0.6), xlim=(0, 110))
     ax.set_title("taken away:", loc="left", x=-0.02, ha="right", fontsize="medium")
     ax.grid(False, axis="y")
+
+
+def by_errors(ax: Axes, labelled: xr.Dataset, replaced: xr.Dataset) -> None:
+    """Exponent of the bulk after ten steps of Adam, a dot for each draw: three kinds of labels, then of errors."""
+    rows = {
+        f"{name} labels": [tails.hill(values[1:]) for values in labelled.sel(labels=kind).eigenvalues.values]
+        for kind, name in {"true": "true", "permuted": "shuffled", "zero": "zero"}.items()
+    }
+    rows |= {
+        name: replaced.hill_excl.sel(errors=kind, form="whole").values
+        for kind, name in {"noise, one size": "noise", "one noise": "the same noise"}.items()
+    }
+    for row, values in enumerate(rows.values()):
+        colour = ADAM if row > 2 else drawing.AFTER
+        ax.plot(values, row + figures.swarm(values, 0.004, step=0.12, half=0.3), "o", ms=3.5, mfc="none", color=colour)
+    ax.axvline(rules.NOISE, color="k", ls="--", lw=1, label="no step")
+    ax.set_yticks(range(len(rows)), rows, fontsize="small")
+    ax.invert_yaxis()
+    ax.set(xlabel="exponent after ten steps", xlim=(1.75, 2.5))

@@ -310,8 +310,6 @@ def left_of_fall(plain: xr.Dataset, whitened: xr.Dataset, cut: xr.Dataset) -> di
         "unequal columns": plain.hill_excl.sel(form="equal columns"),
         "all but unequal columns": plain.hill_excl.sel(form="permuted"),
         "uneven inputs": own.sel(form="whole"),
-        "uneven inputs, residuals taken as equal": whitened.sel(weights="equal", form="whole").hill_excl,
-        "uneven inputs, residuals at wrong ones": whitened.sel(weights="permuted residuals", form="whole").hill_excl,
         "unequal columns and uneven inputs": own.sel(form="equal columns"),
     }
     fall = noise - whole.astype(float)

@@ -8,7 +8,7 @@ import pytest
 from experiments.heavy_tails import surgery, teacher_student
 from experiments.heavy_tails.first_update import bulk
 from experiments.heavy_tails.long_runs import onsets
-from experiments.heavy_tails.route import widening
+from experiments.heavy_tails.route import noise_errors, widening
 from shallow.spectra import esd
 
 SMALL = {"n": 200, "d": 100, "h": 150}
@@ -120,3 +120,13 @@ def test_the_data_widen_the_bulk_through_the_residuals_of_their_own_points():
         for name in widening.WEIGHTS
     }
     assert found["residuals"] > found["equal"] and found["residuals"] > found["permuted residuals"]
+
+
+def test_errors_of_the_network_give_its_gradient_and_others_give_another():
+    drawn = teacher_student.draw(0, **SMALL)
+    x, y = drawn.samples.train
+    own = teacher_student.trainer(drawn, "GD text").gradient().numpy()
+    errors = drawn.student.forward(x) - y
+    found = noise_errors.gradient(drawn.student, x, errors, factor=0.5)
+    np.testing.assert_allclose(found, own, rtol=1e-3, atol=1e-5 * abs(own).max())
+    assert abs(noise_errors.gradient(drawn.student, x, errors[::-1], factor=0.5) - own).max() > 0.1 * abs(own).max()
