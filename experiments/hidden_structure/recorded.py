@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from experiments.hidden_structure import polynomials
-from experiments.hidden_structure.alignment import alignment_moments, kernel_paths, polynomial_probes, who_leads
+from experiments.hidden_structure.alignment import (
+    alignment_moments,
+    kernel_paths,
+    output_of_v,
+    polynomial_probes,
+    who_leads,
+)
 from experiments.hidden_structure.cited import cells as cited
 from experiments.hidden_structure.cited import parity, silent_alignment, two_stage
 from experiments.hidden_structure.document import cells as document
@@ -22,6 +28,7 @@ MODULES = (
     kernel_paths,
     alignment_moments,
     who_leads,
+    output_of_v,
     frozen_machines,
     silent_alignment,
     two_stage,

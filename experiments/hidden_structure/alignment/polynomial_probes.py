@@ -152,6 +152,11 @@ RECORDS: dict[str, Recipe] = {
         COMMON_SETTING | {"decay": 1e-4},
         "Degrees 9 to 11 with the weight decay that lets degree 8 be learnt, 500 epochs without early stopping, from x",
     ),
+    "degree_9_narrow": of_networks(
+        {"degree": [9], "run": RUNS},
+        COMMON_SETTING | {"width": 256, "decay": 1e-3},
+        "Degree 9 with half of the width and ten times that weight decay, 500 epochs without early stopping, from x",
+    ),
     "more_points": Recipe(
         sampled,
         {"degree": [9, 10, 11], "points": [8000, 32_000], "run": FIVE},
