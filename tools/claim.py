@@ -18,7 +18,6 @@ import rule_lock
 
 from shallow.book import deciding, paths, records
 from shallow.book.claims import LedgerError, found
-from shallow.book.claims.ledger import with_outcome
 from shallow.book.claims.rows import Row
 from shallow.book.claims.rules import Rule, row_of, rules
 
@@ -33,14 +32,14 @@ def main(id: str) -> int:
         row = read(id)
         lock(row)
         rule = rule_of(row)
-        decide(row, rule)
+        changed = decide(row, rule)
         page = page_of(row)
     except Left as problem:
         print(f"\n{id}: what is left\n- {problem}\n- then `make claim ID={id}` again")
         return 1
     status = subprocess.run([sys.executable, "tests/references.py", page], cwd=paths.ROOT).returncode
     if status == 0:
-        print("\n".join([f"\n{id}: what is left", *(f"- {one}" for one in left(row, rule))]))
+        print("\n".join([f"\n{id}: what is left", *(f"- {one}" for one in [*changed, *left(row, rule)])]))
     return status
 
 
@@ -78,18 +77,21 @@ def rule_of(row: Row) -> Rule:
     return rule
 
 
-def decide(row: Row, rule: Rule) -> None:
-    """Decide the claim, print it, and keep the outcome, with the first verdict if there was none."""
-    if not row.finding_words:
-        raise Left("put `answer` and `finding` in the place of `reason` in its row")
+def decide(row: Row, rule: Rule) -> list[str]:
+    """Decide the claim, print it, and keep the outcome, with the first verdict if there was none.
+
+    Returns what has to be read again, if another verdict came out than before.
+    """
     try:
         outcome = rule.decide(row)
-        said = deciding.described(with_outcome(row, outcome), outcome.numbers)
-        entry = found.entry(outcome, rule.records)
+        new, against = deciding.compared(outcome)
     except (TypeError, ValueError, KeyError) as problem:
         raise Left(f"mend rule or row: {problem}") from problem
-    print(f"\n{said}\n")
-    found.write(row.chapter, paths.CLAIMS, row.id, entry)
+    print(f"\n{deciding.described(new, outcome.numbers, against)}\n")
+    if words := deciding.missing(row):
+        raise Left(words)
+    found.write(row.chapter, paths.CLAIMS, row.id, found.entry(outcome, rule.records))
+    return deciding.reread(new, row)
 
 
 def page_of(row: Row) -> str:

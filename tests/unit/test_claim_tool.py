@@ -74,8 +74,10 @@ def ruled(monkeypatch):
 
 
 def test_words_that_are_missing_or_do_not_fit(capsys, ruled, nothing_is_written):
-    ruled(finding_words="", reason="Not yet run.")
-    assert "put `answer` and `finding` in the place of `reason`" in said(capsys)
+    ruled(answer_words=None, finding_words="", finding=None, reason="Not yet run.")
+    text = said(capsys)
+    assert 0 < text.index("half  0.5") < text.index("reproduced by the rule") < text.index("CL-14: what is left")
+    assert "put `answer` and `finding` in the place of `reason`" in text[text.index("what is left") :]
     ruled(limits={})
     assert "mend rule or row: CL-14: `limits` must be least, majority" in said(capsys)
     assert nothing_is_written == []
@@ -100,5 +102,9 @@ def test_what_is_left_for_people(capsys, ruled, monkeypatch):
     assert claim.main("CL-14") == 0 and pages == [f"book/{ROW.address}.md"]
     assert "planted" not in capsys.readouterr().out
     monkeypatch.setattr(cl_15, "__name__", "cl_999", raising=False)
+    ruled(verdict="contradicted")
+    assert claim.main("CL-14") == 0
+    again = "- verdict reproduced, was contradicted: read `answer` of CL-14 in book/claims/cyclic_labels.yml again\n"
+    assert again in capsys.readouterr().out
     untried = list(claim.left(replace(row, id="CL-999"), cl_15))
     assert "document.md: {claim}`CL-999`" in untried[0] and "try cl_999 on planted data" in untried[1]

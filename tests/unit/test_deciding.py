@@ -2,11 +2,13 @@
 
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner, Result
 from planted.forge import NAME
 
+from shallow import __main__ as main_module
 from shallow import stats
 from shallow.__main__ import main
 from shallow.book import deciding, records, verification
@@ -47,6 +49,26 @@ def test_a_decided_claim_is_printed_whole_beside_the_ledger(ruled, monkeypatch):
     assert re.search(r"fraction of runs +0\.52 \[0\.34, 0\.70\]\n +runs +50\n +level +0\.123\n", result.stdout)
     assert max(map(len, result.stdout.splitlines())) <= 100
     assert result.exit_code == 1 and f"Ledger says {ROW.verdict}" in said and squeezed(ROW.finding) in said
+
+
+def test_another_verdict_asks_for_its_answer_to_be_read_again(ruled):
+    said = squeezed(claim("CL-14").stdout)
+    assert f"Read again verdict undecided, was {ROW.verdict}; (" in said
+    assert "read `answer` of CL-14 in book/claims/cyclic_labels.yml again" in said
+    assert ROW.verdict != "undecided" and deciding.reread(ROW, ROW) == []
+
+
+def test_an_open_claim_shows_its_numbers_before_it_asks_for_words(ruled, monkeypatch):
+    untold = {"answer_words": None, "finding_words": "", "verdict": "untested", "parts": {}, "answer": None}
+    row = replace(ROW, reason="Not yet run.", finding=None, **untold)
+    monkeypatch.setattr(main_module, "row_of", lambda id: row)
+    result = claim("CL-14")
+    said = squeezed(result.stdout)
+    wanted = ["level 0.123", "(step 0.001) undecided", "Missing put `answer` and `finding` in", "says untested"]
+    places = [said.index(piece) for piece in wanted]
+    assert result.exit_code == 1 and places == sorted(places)
+    assert "cyclic_labels.yml" in said and "Finding" not in said and "Read again" not in said
+    assert deciding.missing(replace(row, answer_words="Yes.")).startswith("put `finding` in")
 
 
 def test_a_claim_that_the_ledger_has_so():

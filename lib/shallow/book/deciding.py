@@ -6,12 +6,13 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from shallow.book import paths, records, verification
 from shallow.book.claims.display import STYLE, parameters
 from shallow.book.claims.ledger import OUTCOME, differences, with_outcome
 from shallow.book.claims.rows import Row
-from shallow.book.claims.rules import rules
+from shallow.book.claims.rules import Outcome, rules
 from shallow.extras import click
 
 CELLS = 2  # of each record, to be recomputed
@@ -23,10 +24,34 @@ def show(row: Row, *, anew: bool = False) -> bool:
     rule = rules(row.chapter)[row.id]
     agree = recomputed(rule.records) if anew else True
     outcome = rule.decide(row)
-    new = with_outcome(row, outcome)
-    different = differences(new, row)
-    click.echo(described(new, outcome.numbers, row if different else None) + "\n")
-    return agree and not different
+    new, against = compared(outcome)
+    click.echo(described(new, outcome.numbers, against) + "\n")
+    return agree and against is None
+
+
+def compared(outcome: Outcome) -> tuple[Row, Row | None]:
+    """The row with its outcome, in words if it has some; and as it is in the ledger, if that says something else."""
+    row, words = outcome.row, outcome.row.finding_words
+    new = with_outcome(row, outcome) if words else replace(row, verdict=outcome.verdict, parts=outcome.parts)
+    return new, row if differences(new, row) else None
+
+
+def missing(row: Row) -> str:
+    """What has to be done about the words of an outcome; nothing where the row has them."""
+    names = "`finding`" if row.answer_words else "`answer` and `finding`"
+    where = f"in the place of `reason` in its row of book/claims/{row.chapter}.yml"
+    return "" if row.finding_words else f"put {names} {where}"
+
+
+def reread(new: Row, ledger: Row) -> list[str]:
+    """What has to be read again, if a verdict, of the claim or of a part, is not the ledger's; one line or none."""
+    now, old = (
+        {"verdict": row.verdict} | {f"({name})": one for name, one in row.parts.items()} for row in (new, ledger)
+    )
+    flipped = [f"{one} {now.get(one)}, was {old.get(one)}" for one in old | now if now.get(one) != old.get(one)]
+    if not flipped or ledger.verdict == "untested":
+        return []
+    return [f"{'; '.join(flipped)}: read `answer` of {new.id} in book/claims/{new.chapter}.yml again"]
 
 
 def recomputed(names: Sequence[str]) -> bool:
@@ -58,7 +83,8 @@ def described(row: Row, numbers: Mapping[str, object], against: Row | None = Non
         "Verdict": f"{STYLE[row.verdict][0]} {row.verdict} by the rule{f': {parts}' if parts else ''}",
         "Our reading": f"{STYLE[row.reading][0]} {row.reading}: {row.reading_why}" if row.reading else None,
         "Answer": row.answer,
-        "Finding": row.outcome,
+        "Finding": row.finding,
+        "Missing": missing(row),
         "Page": _page(row) if row.cell else None,
     }
     for name, text in found.items():
@@ -77,8 +103,9 @@ def _ledger(row: Row, against: Row | None) -> Iterator[str]:
     if against is None:
         yield from _term("Ledger", ["says the same"])
     else:
-        said = {key: getattr(against, key) for key in OUTCOME if getattr(against, key) != getattr(row, key)}
-        yield from _term("Ledger", [f"says {against.verdict}", *(f"{key}: {_plain(said[key] or '-')}" for key in said)])
+        said = {key: one for key in OUTCOME[1:] if (one := getattr(against, key)) and one != getattr(row, key)}
+        yield from _term("Ledger", [f"says {against.verdict}", *(f"{key}: {_plain(one)}" for key, one in said.items())])
+        yield from _term("Read again", reread(row, against))
 
 
 def _plain(value: object) -> str:

@@ -1,5 +1,6 @@
 """The files of the ledger: those of the book, and what is said about each fault of a planted one."""
 
+import claim
 import pytest
 from unit.claims.conftest import LEDGER
 
@@ -58,6 +59,16 @@ def test_every_fault_names_file_and_row(folder, old, new, says):
     message = str(error.value)
     assert says in message
     assert all(line.startswith("toy.yml: ") for line in message.splitlines()) or "duplicate" in message
+
+
+def test_make_claim_refuses_an_id_or_a_label_that_is_given_twice(folder, capsys, monkeypatch):
+    monkeypatch.setattr(claim, "row_of", lambda id: read("toy", folder))
+    (folder.parent / "toy" / "rises.md").write_text("(to-02)=\n## It rises\n", encoding="utf-8")
+    assert claim.main("TO-02") == 1
+    assert "label (to-02)= must stand once, got it in falls.md and in rises.md" in capsys.readouterr().out
+    (folder / "toy.yml").write_text(LEDGER.replace("id: TO-03", "id: TO-02"), encoding="utf-8")
+    assert claim.main("TO-02") == 1
+    assert "toy.yml: TO-02: `id` must read TO-01, TO-02, ..., each once" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("id", "near"), [("TO-04", "TO-01"), ("to-03", "TO-03"), ("TO-3", "TO-03")])

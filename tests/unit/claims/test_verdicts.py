@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
+from shallow import stats
 from shallow.book import claims
 from shallow.book.claims import Found
 from shallow.book.claims.rules import Outcome
@@ -61,3 +63,34 @@ def test_what_a_rule_found_has_a_verdict(toy, found, verdict, parts):
 def test_an_unknown_verdict_is_refused(toy, found):
     with pytest.raises(ValueError, match="must be"):
         Outcome(toy["TO-03"], found, {})
+
+
+CLOUD = xr.DataArray([0.1, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"decided": 0.3}, "condition 'decided' must be True, False, None or a verdict, got 0.3"),
+        ({"decided": {"a": True, "b": 1}}, "condition 'b' must be .* got 1"),
+        ({"decided": xr.DataArray(True)}, "condition 'decided' must be .* got <xarray.DataArray"),
+        ({"decided": {"a": True}, "verdict": np.float64(1)}, "condition 'verdict' must be .* got np.float64"),
+        ({"decided": True, "numbers": {"share": CLOUD}}, "number 'share' must be a .* got <xarray.DataArray"),
+        (
+            {"decided": True, "numbers": {"by": {8: [1, CLOUD[0]]}}},
+            "number 'by, 8, 2' must be .* got <xarray.DataArray",
+        ),
+        ({"decided": True, "numbers": CLOUD.to_dataset(name="loss")}, "number 'loss' must be .* got <xarray.DataArray"),
+        ({"decided": True, "numbers": {"gap": stats.Interval(CLOUD, 0, 1)}}, "number 'gap' must be .* got Interval"),
+        ({"decided": True, "numbers": {"root": 1j}}, "number 'root' must be .* got 1j"),
+        ({"decided": True, "numbers": 0.3}, "numbers must be a mapping of names, got 0.3"),
+    ],
+)
+def test_a_rule_finds_conditions_and_plain_numbers(wrong, says):
+    with pytest.raises(ValueError, match=says):
+        Found(**wrong)
+
+
+def test_numbers_of_every_plain_kind_are_taken():
+    plain = [1, 0.5, np.float32(0.5), np.int64(3), np.nan, np.inf, True, np.True_, None, "left", np.ones((2, 2))]
+    Found(True, {"all": plain, ("a", 1): stats.Interval(np.float64(0.1), 0.0, 0.2)})

@@ -141,11 +141,13 @@ def read(chapter: str, folder: Path = paths.CLAIMS) -> list[Row]:
 
 def _labels(chapter: str, book: Path) -> dict[str, str]:
     """The page of a chapter's folder that holds the section of each claim, by its label."""
-    return {
-        label: page.stem
-        for page in sorted((book / chapter).glob("*.md"))
-        for label in re.findall(r"^\(([a-z]{2}-\d\d+)\)=$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    }
+    places: dict[str, str] = {}
+    for page in sorted((book / chapter).glob("*.md")):
+        for label in re.findall(r"^\(([a-z]{2}-\d\d+)\)=$", page.read_text(encoding="utf-8"), re.MULTILINE):
+            if label in places:
+                raise LedgerError(f"label ({label})= must stand once, got it in {places[label]}.md and in {page.name}")
+            places[label] = page.stem
+    return places
 
 
 def _load(path: Path) -> Any:

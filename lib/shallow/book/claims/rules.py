@@ -16,9 +16,11 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from fractions import Fraction
 from pathlib import Path
+
+import numpy as np
 
 from shallow.book import paths, records, session
 from shallow.book.claims import verdicts
@@ -27,6 +29,8 @@ from shallow.book.claims.words import fill, flat, one_sentence, short
 
 #: Where the data of a rule come from: a recorded run, several of them, or a function that computes them now.
 Source = str | tuple[str, ...] | Callable[[], object]
+#: What numbers are made of.
+PLAIN = str | bool | int | float | np.bool_ | np.integer | np.floating | None
 
 
 @dataclass(frozen=True)
@@ -35,20 +39,37 @@ class Found:
 
     Attributes:
         decided: the condition that decides, True, False or None (open), or a verdict; or these by part.
-        numbers: what the rule compared and what its sentences tell: intervals, numbers or texts by name, or mappings
-            and lists of them.
+        numbers: what the rule compared and what its sentences tell: intervals, numbers or texts by name, or mappings,
+            lists and NumPy's arrays of them.
         verdict: of a claim with parts, where they are not combined by :func:`~shallow.book.claims.verdicts.combine`.
+    Raises:
+        ValueError: a condition or a number is something else; the message has its name.
     """
 
     decided: Mapping[str, str | bool | None] | str | bool | None
     numbers: Mapping[str, object] = field(default_factory=dict)
     verdict: str | bool | None = ""
 
+    def __post_init__(self) -> None:
+        decided = self.decided if isinstance(self.decided, Mapping) else {"decided": self.decided}
+        for name, one in [*decided.items(), ("verdict", self.verdict)]:
+            verdicts.verdict(one, name)
+        if not isinstance(self.numbers, Mapping):
+            raise ValueError(f"numbers must be a mapping of names, got {verdicts.given(self.numbers)}")
+        for name, one in flat(self.numbers).items():
+            if not _is_plain(one):
+                raise ValueError(f"number {name!r} must be a number, text or interval, got {verdicts.given(one)}")
+
     @property
     def parts(self) -> dict[str, str]:
         """The verdicts of the parts."""
         decided = self.decided if isinstance(self.decided, Mapping) else {}
         return {str(name): verdicts.verdict(one) for name, one in decided.items()}
+
+
+def _is_plain(value: object) -> bool:
+    """Whether it is a number or text, or consists of such, as an interval does."""
+    return isinstance(value, PLAIN) or is_dataclass(value) and all(map(_is_plain, vars(value).values()))
 
 
 class Outcome:

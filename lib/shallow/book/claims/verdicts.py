@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
+
+import numpy as np
 
 from shallow.stats import Interval
 
@@ -30,11 +33,21 @@ def combine(parts: Mapping[str, str]) -> str:
     return "contradicted" if verdicts == {"contradicted", "undecided"} else "partly"
 
 
-def verdict(holds: str | bool | None) -> str:
-    """Of a claim that stands or falls with one condition: None is "undecided"; a verdict stays as it is."""
+def verdict(holds: str | bool | None, name: str = "holds") -> str:
+    """Of a claim that stands or falls with one condition: None is "undecided"; a verdict stays as it is.
+
+    Raises ValueError, with the name of the condition, for anything else, such as a number.
+    """
     if isinstance(holds, str):
         return holds
+    if not isinstance(holds, bool | np.bool_ | None):
+        raise ValueError(f"condition {name!r} must be True, False, None or a verdict, got {given(holds)}")
     return "undecided" if holds is None else "reproduced" if holds else "contradicted"
+
+
+def given(value: object) -> str:
+    """What a message says of something that is not allowed: the beginning of its text, in one line."""
+    return textwrap.shorten(repr(value), 60)
 
 
 def all_of(*conditions: bool | None) -> bool | None:
