@@ -142,7 +142,10 @@ def by_phases(ax: Axes, tails: xr.Dataset, others: xr.Dataset) -> None:
     saved, learned = {}, {}
     for runs in (tails, others):
         learned |= forecasts.intervals(runs.ipr.sel(sign=-1))
-        saved |= {cell: 1000 * one.estimate for cell, one in forecasts.intervals(forecasts.phases(runs)).items()}
+        saved |= forecasts.intervals(1000 * forecasts.phases(runs))
+    for cell, one in saved.items():
+        ax.hlines(learned[cell].estimate, one.low, one.high, color="0.6", lw=0.8)
+    saved = {cell: one.estimate for cell, one in saved.items()}
     against(ax, saved, learned)
     ax.axvline(0, color="0.6", lw=0.8)
     ax.set_xscale("symlog", linthresh=1)
