@@ -147,7 +147,7 @@ def cloud(ax: Axes, x: np.ndarray, residuals: np.ndarray) -> None:
 
 def left(ax: Axes, shares: dict[str, stats.Interval]) -> None:
     """Bars of the share of the fall that is left, labelled in per cent."""
-    looks = {"all but unequal columns": GREEN, "nothing": "0.25", "unequal columns and uneven inputs": ADAM}
+    looks = {"all but the sizes of columns": GREEN, "nothing": "0.25", "unequal columns and uneven inputs": ADAM}
     for place, (name, one) in enumerate(shares.items()):
         ax.barh(place, 100 * one.estimate, 0.65, color=looks.get(name, drawing.AFTER))
         ax.text(100 * one.estimate + 1.5, place, f"{100 * one.estimate:.0f}", va="center", fontsize="small")

@@ -308,7 +308,7 @@ def left_of_fall(plain: xr.Dataset, whitened: xr.Dataset, cut: xr.Dataset) -> di
         "nothing": whole,
         "the spike": cut.sel(rate=1.0, cut="gradient").end_hill_excl.sel(form="whole"),
         "unequal columns": plain.hill_excl.sel(form="equal columns"),
-        "all but unequal columns": plain.hill_excl.sel(form="permuted"),
+        "all but the sizes of columns": plain.hill_excl.sel(form="permuted"),
         "uneven inputs": own.sel(form="whole"),
         "unequal columns and uneven inputs": own.sel(form="equal columns"),
     }
