@@ -59,7 +59,7 @@ def balance() -> Markdown:
         ("third, the middle", accounts[0], 2, "is carried off, up"),
         ("fourth, lifts", accounts[0], 3, "rises to its label"),
         ("last, one point", accounts[0], 5, "is carried off, down"),
-        ("*last, if it has two*", accounts[1], 5, "is carried off, slowly"),
+        ("*last, with two (and nine in the fourth)*", accounts[1], 5, "is carried off, slowly"),
     ):
         asks = f"{places.labels[place]:+.0f}".replace("-", "\N{MINUS SIGN}")
         moves = (own[place], together[place] - own[place], together[place])
