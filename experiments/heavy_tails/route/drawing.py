@@ -165,7 +165,7 @@ def by_errors(ax: Axes, labelled: xr.Dataset, replaced: xr.Dataset) -> None:
     }
     rows |= {
         name: replaced.hill_excl.sel(errors=kind, form="whole").values
-        for kind, name in {"noise, one size": "noise", "one noise": "the same noise"}.items()
+        for kind, name in {"noise, one size": "fresh noise", "one noise": "the same noise"}.items()
     }
     for row, values in enumerate(rows.values()):
         colour = ADAM if row > 2 else drawing.AFTER

@@ -190,7 +190,7 @@ def after_decay(ax: Axes, runs: xr.Dataset) -> None:
     ax.plot(runs.n, left, "o", ms=4, mfc="none", color=figures.COLOURS["train"])
     ax.plot(runs.n, left.median("seed"), color=figures.COLOURS["train"], lw=1.1)
     ax.set(xscale="log", xlabel="samples $n$", ylabel="share of the loss left", ylim=(0, 1.05))
-    ticks = [n for n in runs.n.values if n not in (1250, 1500)]  # too close to be written
+    ticks = [n for n in runs.n.values if n not in (750, 1250, 1500)]  # too close to be written
     ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
     ax.minorticks_off()
 
