@@ -161,16 +161,16 @@ def by_errors(ax: Axes, labelled: xr.Dataset, replaced: xr.Dataset) -> None:
     """Exponent of the bulk after ten steps of Adam, a dot for each draw: three kinds of labels, then of errors."""
     rows = {
         f"{name} labels": [tails.hill(values[1:]) for values in labelled.sel(labels=kind).eigenvalues.values]
-        for kind, name in {"true": "true", "permuted": "shuffled", "zero": "zero"}.items()
+        for kind, name in (("true", "true"), ("permuted", "shuffled"), ("zero", "zero"))
     }
     rows |= {
         name: replaced.hill_excl.sel(errors=kind, form="whole").values
-        for kind, name in {"noise, one size": "fresh noise", "one noise": "the same noise"}.items()
+        for kind, name in (("noise, one size", "fresh noise"), ("one noise", "the same noise"))
     }
     for row, values in enumerate(rows.values()):
         colour = ADAM if row > 2 else drawing.AFTER
         ax.plot(values, row + figures.swarm(values, 0.004, step=0.12, half=0.3), "o", ms=3.5, mfc="none", color=colour)
-    ax.axvline(rules.NOISE, color="k", ls="--", lw=1, label="no step")
+    ax.axvline(rules.NOISE, color="k", ls="--", lw=1)
     ax.set_yticks(range(len(rows)), rows, fontsize="small")
     ax.invert_yaxis()
     ax.set(xlabel="exponent after ten steps", xlim=(1.75, 2.5))

@@ -159,13 +159,13 @@ def two_by_two(axes: np.ndarray, runs: xr.Dataset) -> None:
 
 
 def removed(axes: Sequence[Axes], runs: xr.Dataset, culled: xr.Dataset) -> None:
-    """Loss over least squares when neurons were taken away early: the late ones, or as many others; line: none.
+    """Loss over least squares when neurons were taken away early: the late ones, or as many at random; line: none.
 
     An axis for each setting of `culled`; a mark for each draw, lines through the means.
     """
     kinds = (
         ("late", "late neurons", "o-", figures.ORANGE),
-        ("random", "as many others", "s--", figures.COLOURS["train"]),
+        ("random", "as many at random", "s--", figures.COLOURS["train"]),
     )
     for ax, setting in zip(axes, culled.setting.values, strict=True):
         one = culled.sel(setting=setting)

@@ -1,10 +1,11 @@
 """The rules on units that turn to the hidden direction and on tangent kernels beside them, on planted data."""
 
 import numpy as np
+import pytest
 import xarray as xr
 from planted.records import table, verdicts
 
-from experiments.hidden_structure.alignment import rules
+from experiments.hidden_structure.alignment import output_of_v, rules
 from experiments.hidden_structure.alignment.kernel_paths import END
 from experiments.hidden_structure.runs import NEVER, first_epoch, middle
 
@@ -210,3 +211,12 @@ def test_first_epochs_and_their_middle():
     path = xr.DataArray([[0.0, 0.1, 0.3], [0.0, 0.0, 0.01]], dims=("run", "epoch"), coords={"epoch": [0, 1, 4]})
     assert first_epoch(path, 0.2).values.tolist() == [4, NEVER]
     assert middle([1, 2, NEVER]) == "2 (1 to never)"
+
+
+def test_share_of_the_output_that_is_a_function_of_v():
+    rng = np.random.default_rng(0)
+    v, other = rng.uniform(-1, 1, 2000), rng.normal(size=2000)
+    of_v = np.sin(5 * v) / np.sin(5 * v).std()
+    assert output_of_v.share_of(v, of_v) > 0.999
+    assert abs(output_of_v.share_of(v, other)) < 0.02
+    assert output_of_v.share_of(v, of_v + other) == pytest.approx(0.5, abs=0.05)
