@@ -4,7 +4,6 @@ import ast
 import re
 from collections import Counter
 
-import api_pages
 import pytest
 from references import BOOK, ROOT
 
@@ -32,23 +31,3 @@ def test_what_is_public_has_a_docstring(name):
     defined = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     assert ast.get_docstring(tree)
     assert [one.name for one in defined if not one.name.startswith("_") and not ast.get_docstring(one)] == []
-
-
-def test_mathematics_becomes_a_role():
-    text = "Costs $O(n +\n    m)$ for the $k$th of $|x_*|$ at \\$1."
-    assert api_pages.with_roles(text) == "Costs :math:`O(n + m)` for the :math:`k`\\ th of :math:`|x_*|` at \\$1."
-
-
-@pytest.mark.parametrize(
-    ("name", "known"),
-    [
-        ("np.ndarray", "numpy.ndarray"),
-        ("numpy.random._generator.Generator", "numpy.random.Generator"),
-        ("torch._C.Generator", "torch.Generator"),
-        ("torch.nn.modules.module.Module", "torch.nn.Module"),
-        ("xarray.core.dataset.Dataset", "xarray.Dataset"),
-        ("shallow.nets.TwoLayer", "shallow.nets.TwoLayer"),
-    ],
-)
-def test_classes_of_other_libraries_are_known_by_their_public_names(name, known):
-    assert api_pages.public(name) == known

@@ -8,7 +8,6 @@ from zipfile import ZipFile
 import archive
 import pytest
 import vendor
-from references import ROOT
 
 ABOUT = {"title": "A book", "version": "1.2", "url": "https://example.org/book"}
 PAGES = {
@@ -60,18 +59,3 @@ def test_scripts_that_come_from_the_web_are_named(site):
     assert archive.on_the_web(site) == []
     (site / "_static" / "vendor" / "loader.js").write_text(f'load("{vendor.CDN}/x.js")', encoding="utf-8")
     assert archive.on_the_web(site) == ["loader.js"]
-
-
-def test_the_container_s_file_names_what_is_there():
-    """What a Docker daemon would find out: targets of this tree, the Python of the lock, no root at the end."""
-    text, makefile, ignored = (
-        (ROOT / name).read_text(encoding="utf-8") for name in ("Dockerfile", "Makefile", ".dockerignore")
-    )
-    steps = re.findall(r"^([A-Z]+) +(.*(?:\\\n.*)*)", text, flags=re.MULTILINE)
-    targets = [target for kind, step in steps if kind == "RUN" for target in re.findall(r"\bmake (\w+)$", step)]
-    assert targets == ["book"] and re.search(r"^book:", makefile, flags=re.MULTILINE)
-    assert {step.split()[0] for kind, step in steps if kind == "FROM"} == {"python:3.11-slim"}
-    kinds = [kind for kind, _ in steps]
-    assert kinds[-1] == "CMD" and "USER" in kinds[len(kinds) - kinds[::-1].index("FROM") :]
-    left_out = [line for line in ignored.splitlines() if not line.startswith("#")]
-    assert {"_build", ".venv", "book/_static/vendor"} <= set(left_out) and ".git" not in left_out

@@ -1,4 +1,4 @@
-"""Cyclic labels, networks and statistics: the laws that results rely on."""
+"""Cyclic labels and networks: the laws that results rely on."""
 
 from fractions import Fraction
 
@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
 
-from shallow import nets, stats
+from shallow import nets
 from shallow.data import cyclic
 from shallow.nets import TwoLayer
 
@@ -100,73 +99,3 @@ def test_antisymmetric_network_is_zero_and_twice_as_wide():
     assert doubled.width == 100 and np.abs(doubled.forward(x)).max() < 1e-15
     assert (nets.with_output(network, np.zeros(50)).forward(x) == 0).all()
     assert np.abs(network.forward(x)).max() > 0.01
-
-
-# Statistics.
-
-
-def test_interval_answers_strictly():
-    interval = stats.Interval(0.42, 0.30, 0.55)
-    assert str(interval) == "0.42 [0.30, 0.55]" and f"{interval:.1f}" == "0.4 [0.3, 0.6]"
-    assert interval.above(0.29) and not interval.above(0.30) and interval.below(0.56) and not interval.below(0.55)
-    assert interval.contains(0.30) and not interval.contains(0.56)
-    assert interval.inside(0.3, 0.55) and not interval.inside(0.31, 1)
-    assert f"{stats.Interval(-0.031, -0.0004, 0.004):.1%}" == "-3.1% [0.0%, 0.4%]"  # no negative zero
-
-
-def test_bootstrap_covers_and_repeats():
-    hits = 0
-    for trial in range(200):
-        values = rng(trial).normal(1.0, 2.0, 60)
-        hits += stats.bootstrap(values, name=f"trial {trial}", resamples=400).contains(1.0)
-    assert 180 <= hits <= 199  # nominal 190; standard deviation 3
-    values = rng().normal(size=(40, 3))
-    spread = stats.bootstrap(values, lambda a, axis: a.std(axis=axis).max(), name="spread")
-    assert spread == stats.bootstrap(values, lambda a, axis: a.std(axis=axis).max(), name="spread")
-    assert spread != stats.bootstrap(values, lambda a, axis: a.std(axis=axis).max(), name="other")
-
-
-def test_paired_difference_gains_from_pairing():
-    first = rng().normal(0, 10, 50)
-    second = first - 1 + rng(1).normal(0, 0.1, 50)
-    pairs = stats.paired(first, second, name="pairs")
-    broken = stats.paired(first, rng(2).permutation(second), name="pairs")
-    assert pairs.above(0.9) and pairs.below(1.1) and broken.contains(0)
-
-
-def test_spearman_is_scipys_and_sees_a_trend():
-    a, b = rng().integers(0, 6, 40), rng(1).integers(0, 6, 40)
-    assert stats.spearman(a, b) == pytest.approx(scipy_stats.spearmanr(a, b).statistic)
-    blank = [stats.spearman(a, rng(k).permutation(b), name=f"blank {k}").contains(0) for k in range(20)]
-    assert sum(blank) >= 16  # nominal 19
-    assert stats.spearman(np.arange(40), np.arange(40) ** 3, name="trend").above(0.99)
-    assert np.isnan(stats.rank_correlation(np.ones(4), np.arange(4)))
-
-
-def test_resamples_taken_at_once_are_those_taken_one_by_one():
-    values = rng().integers(0, 9, 41) / 7
-    for statistic in (np.mean, np.median):
-        one_by_one = stats.bootstrap(values, lambda v, axis, by=statistic: by(v, axis=axis), name="equal")
-        assert stats.bootstrap(values, statistic, name="equal") == one_by_one
-    rows, clock = rng(1).integers(0, 4, (2, 3, 12)), np.arange(12)
-    each = [[stats.rank_correlation(row, clock) for row in part] for part in rows]
-    np.testing.assert_array_equal(stats.rank_correlation(rows, clock), each)
-    first = stats.rank_correlation(clock, values[:12])
-    assert first == stats.rank_correlation(values[:12], clock) and isinstance(first, float)
-
-
-def test_holm_against_the_definition():
-    p = rng().random(12) ** 2
-    order = np.argsort(p)
-    expected = np.empty(12)
-    for place, k in enumerate(order):
-        expected[k] = min(1, max((12 - q) * p[order[q]] for q in range(place + 1)))
-    assert stats.holm(p) == pytest.approx(expected)
-    assert stats.holm(p.reshape(3, 4)).shape == (3, 4)
-
-
-def test_streams_are_named():
-    first = stats.stream("experiment", 3, "data").random(4)
-    assert (first == stats.stream("experiment", 3, "data").random(4)).all()
-    assert not (first == stats.stream("experiment", 3, "network").random(4)).any()
-    assert not (first == stats.stream("experiment", 4, "data").random(4)).any()

@@ -1,7 +1,6 @@
 """A downloaded notebook says how to get the library, and has in words what only the book resolves; its code stays."""
 
 from types import SimpleNamespace
-from unittest import mock
 
 import downloads
 import nbformat
@@ -91,14 +90,3 @@ def test_a_caption_stands_behind_its_figure(env):
         "Another.",
         "{numref}`fig-here`",
     ]
-
-
-def test_a_page_without_a_notebook_is_left_alone(site):
-    downloads._page(site, "book/glossary", "page.html", {}, None)
-
-
-def test_it_comes_after_the_copy_of_the_theme():
-    app = mock.Mock()
-    downloads.setup(app)
-    (event, _), how = app.connect.call_args
-    assert event == "html-page-context" and how["priority"] > 501

@@ -2,7 +2,6 @@
 
 import base64
 import re
-from unittest import mock
 
 import light_pages
 import numpy as np
@@ -10,8 +9,6 @@ import pytest
 from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
-
-from shallow.book import session
 
 
 def build(folder, page):
@@ -57,14 +54,3 @@ def test_a_pale_shade_stays_apart_from_white(tmp_path):
     with Image.open(file) as small:
         found = np.asarray(small.convert("RGBA"))
     assert (found[:150] == pixels[:150]).all() and (found[160:] == 255).all()
-
-
-def test_what_sphinx_executes_itself_is_executed_strictly(monkeypatch):
-    monkeypatch.delenv("SHALLOW_STRICT", raising=False)
-    light_pages.setup(mock.Mock())
-    assert session.is_strict()
-
-
-def test_source_code_that_writes_a_picture_is_none():
-    assert light_pages.INLINE.search('src="data:image/webp;base64,UklGRg=="')
-    assert not light_pages.INLINE.search("""f'<img src="data:image/webp;base64,{source}" alt="">'""")

@@ -83,13 +83,6 @@ def test_every_target_works_in_a_folder_of_any_name(folder, target):
     assert strict <= {"strict=1"}
 
 
-def test_the_lab_is_opened_here(folder):
-    folder.make("lab", "ARGS=--no-browser --port=1")
-    name, command, *options, config, strict = folder.calls()[-1]
-    assert (name, command, config, strict) == ("jupyter", "lab", f"{folder.path}/.jupyter", "strict=0")
-    assert options[0] == f"--notebook-dir={folder.path}" and options[-2:] == ["--no-browser", "--port=1"]
-
-
 @pytest.mark.parametrize("target, extra", [("book", "book"), ("test", "test"), ("lab", "lab"), ("bench", "bench")])
 def test_a_target_installs_what_it_needs_from_the_lock_after_pytorch_without_cuda(folder, target, extra):
     shutil.rmtree(folder.path / ".venv")
@@ -138,19 +131,6 @@ def test_a_green_run_is_not_repeated(folder):
     assert "Nothing has changed" in folder.make("test").stdout and len(suites(folder)) == count == 2
     folder.make("test", "FORCE=1")
     assert len(suites(folder)) == 4
-
-
-def test_the_library_s_green_run_is_not_repeated_by_that_of_everything(folder):
-    planted(folder.path / ".venv/bin/python", '#!/bin/bash\n[[ "$1" != *fingerprint.py ]] || cat tree\n')
-    planted(folder.path / "tree", "first")
-    for _ in range(2):
-        assert folder.make("library").returncode == 0
-    assert ["tests/unit" in call for call in suites(folder)] == [True]
-    assert folder.make("test").returncode == 0
-    assert ["tests/unit" in call for call in suites(folder)] == [True, False]
-    planted(folder.path / "tree", "second")
-    folder.make("test", failing="tests/unit")
-    assert not (folder.path / "_build/tested-library").exists() and len(suites(folder)) == 4
 
 
 @pytest.mark.parametrize("failing", ["tests/unit", "tests/book"])
