@@ -1,7 +1,7 @@
 """Open questions of the document: Gaussian-equivalent features, surgery on trained weights, several directions.
 
 * :func:`gaussian_equivalent`: are the losses after one step those of a linear model with independent noise?
-* :func:`surgeries`: does the test loss need the trained spectrum, or the trained singular vectors?
+* :func:`dissected`: does the test loss need the trained spectrum, or the trained singular vectors?
 * :func:`many_directions`: does a teacher with k directions make k spikes?
 
 Source: Kothapalli et al., "From Spikes to Heavy Tails", Appendix H.
@@ -15,7 +15,6 @@ import numpy as np
 import xarray as xr
 
 from experiments.heavy_tails import gradient_laws, shapes, teacher_student
-from experiments.heavy_tails.read_out import similarity
 from experiments.heavy_tails.route import cells as training_spectra
 from experiments.heavy_tails.teacher_student import FEATURES, PENALTY, draw, evaluation_scale
 from shallow import checks, stats
@@ -114,65 +113,6 @@ def gaussian_equivalent(seed: int, *, rule: str, rate: float, more: int = MORE, 
             found[k, j] = _losses(Z, Z_test, probe, test)
     coordinates = {"features": list(FEATURES), "model": list(MODELS), "sample": list(SAMPLES)}
     return xr.Dataset({"loss": (("features", "model", "sample"), found)}, coordinates)
-
-
-SURGERIES = ("trained", "rank one", "noise values", "noise values, same norm", "random vectors")
-
-
-def operated(start: np.ndarray, end: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    r"""Weights with a part of what training made of them, by name in `SURGERIES`; shape (h, d) each, h >= d.
-
-    * "rank one": $W_0$ + the best rank-one part of $W_t - W_0$;
-    * "noise values": the singular vectors of $W_t$, with the quantiles of the Marchenko-Pastur law of unit variance as
-      eigenvalues, that is the spectrum of $W_0$ without its chance; "same norm": with the Frobenius norm of $W_t$;
-    * "random vectors": the singular values of $W_t$ with uniformly random orthonormal vectors.
-    """
-    h, d = start.shape
-    if h < d or end.shape != start.shape:
-        raise ValueError(f"start and end must have one shape (h, d) with h >= d, got {start.shape} and {end.shape}")
-    first = esd.top(np.asarray(end, dtype=float) - start)
-    U, s, V = esd.singular_vectors(end)
-    noise = np.sqrt(MarchenkoPastur(h, d).quantile((np.arange(d)[::-1] + 0.5) / d))
-    left, right = (np.linalg.qr(rng.standard_normal((rows, d)))[0] for rows in (h, d))
-    like_noise = (U * noise) @ V.T
-    return {
-        "trained": np.asarray(end, dtype=float),
-        "rank one": start + first.s[0] * np.outer(first.U[:, 0], first.V[:, 0]),
-        "noise values": like_noise,
-        "noise values, same norm": like_noise * np.linalg.norm(s) / np.linalg.norm(noise),
-        "random vectors": (left * s) @ right.T,
-    }
-
-
-@releases_gil
-def surgeries(
-    seed: int, *, rate: float, rule: str = "Adam code", more: int = MORE, n: int = 8000, **setting
-) -> xr.Dataset:
-    r"""Ridge losses and exponents of a student after ten steps and of what :func:`operated` makes of it; rate 0: none.
-
-    Returns:
-        loss (surgery, features, sample): as in :func:`gaussian_equivalent`;
-        hill, hill_excl, d_mp (surgery): PL_Alpha_Hill with and without $\lambda_1$, and the distance D_MP;
-        similarity (surgery): of the first right singular vector to the teacher's direction.
-    """
-    drawn = draw(seed, n=n, test=TEST + more, **setting)
-    _, probe, test = drawn.samples
-    student = teacher_student.trained(drawn, rule, rate)
-    made = operated(drawn.student.W, student.W, stats.stream("heavy tails", seed, "surgeries", rule, rate))
-    found, numbers = np.empty((len(SURGERIES), len(FEATURES), len(SAMPLES))), []
-    for j, name in enumerate(SURGERIES):
-        one = Student(made[name].astype(np.float32), student.a, student.scale)
-        for k, features in enumerate(FEATURES):
-            scale = evaluation_scale(one, features)
-            found[j, k] = _losses(one.features(probe.x, scale), one.features(test.x, scale), probe, test)
-        shape = shapes.shape(esd.eigenvalues(one.W), *one.W.shape)
-        numbers.append([shape.hill, shape.hill_excl, shape.d_mp, similarity(one.W, drawn.teacher.directions)])
-    names = ("hill", "hill_excl", "d_mp", "similarity")
-    return xr.Dataset(
-        {"loss": (("surgery", "features", "sample"), found)}
-        | {name: ("surgery", list(column)) for name, column in zip(names, zip(*numbers))},
-        {"surgery": list(SURGERIES), "features": list(FEATURES), "sample": list(SAMPLES)},
-    )
 
 
 SPECTRA, VECTORS, SIZES = ("trained", "noise"), ("trained", "random"), ("trained", "initial")
@@ -324,11 +264,6 @@ RECORDS: dict[str, Recipe] = {
         {"rule": ["Adam code"], "rate": ONE_STEP, "seed": SEEDS},
         {"more": 1000},
         "One step: the losses of Gaussian-equivalent features",
-    ),
-    "surgeries": Recipe(
-        surgeries,
-        {"rate": [0.0, 0.1, 1.0], "seed": SEEDS},
-        about="Ten steps, 8000 points: trained weights without their tail, or without their singular vectors",
     ),
     "dissected": Recipe(
         dissected,

@@ -72,15 +72,6 @@ def of_layers(found: xr.Dataset, measure: Callable[[np.ndarray], float]) -> xr.D
     return xr.apply_ufunc(of, found.singular_values, input_core_dims=[["k"]], vectorize=True)
 
 
-def of_kinds(permuted: xr.Dataset, measure: Callable[[np.ndarray], float]) -> xr.DataArray:
-    """A number of every spectrum of what :func:`layer_nulls.permuted_layers` returns, over its dimensions but k."""
-
-    def of(values: np.ndarray) -> float:
-        return measure(values[np.isfinite(values)].astype(float))
-
-    return xr.apply_ufunc(of, permuted.eigenvalues, input_core_dims=[["k"]], vectorize=True)
-
-
 def hill_at(share: float) -> Callable[[np.ndarray], float]:
     """Hill's exponent from the given share of the largest of some values."""
     return lambda values: float(tails.hill_path(values).alpha[max(round(share * len(values)), 2) - 2])
@@ -209,12 +200,6 @@ def effects(runs: xr.Dataset, features: str, sample: str = "wide") -> dict[str, 
         change = logs.sel({factor: trained}) - logs.sel({factor: other})
         found[factor] = relative(change.mean([dim for dim in change.dims if dim != "seed"]))
     return found
-
-
-def against(runs: xr.Dataset, features: str, sample: str = "wide", **what: str) -> Interval:
-    """Test loss of one student against the untrained one of the same draw."""
-    logs = np.log(runs.loss.sel(features=features, sample=sample, **what))
-    return relative(logs - np.log(runs.untrained.sel(features=features, sample=sample)))
 
 
 @decides(runs="heavy_tails/beyond/dissected", tuned=tuple(gains.TUNED.values()), bulk=gains.BULK)

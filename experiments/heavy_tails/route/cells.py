@@ -164,18 +164,6 @@ RECORDS: dict[str, Recipe] = {
         {"rule": "GD code", "rate": 2000.0, "records": [1, 10]},
         "Ten steps of GD on labels that say nothing",
     ),
-    "labels_8000_adam": Recipe(
-        path,
-        {"labels": ["true", "permuted"], "seed": SEEDS},
-        {"rule": "Adam code", "rate": 1.0, "records": [1, 10], "n": 8000},
-        "The same with 8000 points: Adam at 1",
-    ),
-    "labels_8000_gd": Recipe(
-        path,
-        {"labels": ["true", "permuted"], "seed": SEEDS},
-        {"rule": "GD code", "rate": 3000.0, "records": [1, 10], "n": 8000},
-        "The same with 8000 points: GD at 3000",
-    ),
     "batches": Recipe(
         batches,
         {"batch": [50, 200, 500, 2000], "rate": [0.1, 1.0], "seed": SEEDS},

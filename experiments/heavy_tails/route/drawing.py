@@ -56,30 +56,6 @@ def _three(values: xr.DataArray) -> tuple[float, float, float]:
     return one.estimate, one.low, one.high
 
 
-def surgeries(every: xr.Dataset, spectra: xr.Dataset) -> Figure:
-    """Spectra of Adam at 1 after ten steps, with the pair cut after and before the division, and exponents beside."""
-    titles = {"nothing": "nothing cut", "update": "update cut", "gradient": "gradient cut"}
-    figure, axes = plt.subplots(1, 4, figsize=(7.4, 2.7), layout="constrained", width_ratios=[1, 1, 1, 1.35])
-    for ax, (cut, title) in zip(axes, titles.items()):
-        drawing.spectrum(ax, spectra.eigenvalues.sel(rate=1.0, seed=0, cut=cut).values, log=True)
-        ax.set(title=title, xlim=(2, 6), ylim=(8e-3, 2), ylabel="density" if ax is axes[0] else "")
-        ax.set_xlabel(r"$\log_{10}$ eigenvalue", fontsize="small")
-        ax.title.set_fontsize("medium")
-    names = list(titles)
-    for place, cut in enumerate(names):
-        one = every.sel(rate=1.0, cut=cut).end_hill_excl
-        for shift, form, marker, colour in ((-0.1, "whole", "o", ADAM), (0.1, "permuted", "s", GREY)):
-            label = {"whole": "as it is", "permuted": "null"}[form] if not place else None
-            where = np.full(one.sizes["seed"], place + shift)
-            axes[3].plot(where, one.sel(form=form), marker, color=colour, ms=3.5, label=label)
-    axes[3].axhline(rules.NOISE, color="0.4", ls="--", lw=0.8)
-    axes[3].set_xticks(range(3), ["nothing", "update", "gradient"], fontsize="small")
-    axes[3].set(ylabel="exponent", xlim=(-0.5, 2.5), title="ten draws")
-    axes[3].title.set_fontsize("medium")
-    axes[3].legend(fontsize="x-small", loc="center right")
-    return figure
-
-
 def causes(by_run: dict[str, xr.Dataset], whitened: xr.Dataset) -> Figure:
     """Exponents of Adam at 1 with the data's covariance taken out, beside their nulls; parts of the fall of runs."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3), layout="constrained", width_ratios=[1.25, 1])

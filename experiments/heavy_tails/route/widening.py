@@ -79,14 +79,6 @@ def cut_out(
     return small(found.merge(end))
 
 
-@releases_gil
-def last_spectrum(seed: int, *, rate: float, cut: str, first_only: bool = False, steps: int = 10) -> xr.Dataset:
-    """Eigenvalues (k) after the steps of :func:`cut_out`, for histograms."""
-    trainer = teacher_student.trainer(teacher_student.draw(seed), "Adam code")
-    last = next(islice(surgery.run(trainer, rate, cut, first_only=first_only), steps, None))
-    return xr.Dataset({"eigenvalues": ("k", esd.eigenvalues(last.student.W).astype(np.float32))})
-
-
 def spread_inputs(x: np.ndarray, power: float) -> np.ndarray:
     r"""Inputs (n, d) whose singular values are those of x to a power: 1 as they are, 0 exactly white.
 
@@ -233,34 +225,17 @@ RECORDS: dict[str, Recipe] = {
         {"rate": [1.0, 0.2], "cut": ["nothing", "update", "gradient"], "seed": TEN_DRAWS},
         about="Ten steps of Adam with the leading pair of every gradient or update cut out, and its nulls",
     ),
-    "cut_first": Recipe(
-        cut_out,
-        {"rate": [1.0], "cut": ["update", "gradient"], "seed": TEN_DRAWS},
-        {"first_only": True},
-        "The same with the leading pair of the first step cut out",
-    ),
     "cut_gaps": Recipe(
         cut_out,
         {"cut": ["gradient and gaps"], "seed": TEN_DRAWS},
         {"rate": 1.0},
         "The same with the leading pair of every gradient cut out, and every gap of the weights",
     ),
-    "cut_spectra": Recipe(
-        last_spectrum,
-        {"rate": [1.0, 0.2], "cut": ["nothing", "update", "gradient"], "seed": [0]},
-        about="Spectra after ten steps of Adam with something cut out, for histograms",
-    ),
     "causes_adam": Recipe(
         causes,
         {"power": [1.0, 0.0, 2.0], "seed": TEN_DRAWS},
         {"rule": "Adam code", "rate": 1.0},
         "What the bulk of Adam at 1 rests on: column variances, the inputs' sample covariance, and the rest",
-    ),
-    "causes_adam_small": Recipe(
-        causes,
-        {"power": [1.0, 0.0], "seed": FIVE},
-        {"rule": "Adam code", "rate": 0.2},
-        "The same for Adam at 0.2",
     ),
     "causes_gd": Recipe(
         causes,

@@ -63,23 +63,6 @@ def test_losses_of_true_features_are_those_of_the_sweep():
     assert (found.sel(sample="wide") != found.sel(sample="test")).all()
 
 
-def test_surgeries_keep_what_they_say():
-    start, end = (rng(name).standard_normal((30, 20)) for name in ("start", "end"))
-    made = open_questions.operated(start, 4 * end, rng("surgery"))
-    assert tuple(made) == open_questions.SURGERIES
-    U, s, V = esd.singular_vectors(4 * end)
-    values = {name: np.linalg.svd(W, compute_uv=False) for name, W in made.items()}
-    change = np.linalg.svd(made["rank one"] - start, compute_uv=False)
-    assert change[1] < 1e-10 and change[0] == pytest.approx(np.linalg.norm(4 * end - start, 2))
-    np.testing.assert_allclose(values["random vectors"], s)
-    assert np.abs(np.diag(U.T @ made["random vectors"] @ V) / s - 1).max() > 0.3
-    for name in ("noise values", "noise values, same norm"):
-        inside = U.T @ made[name] @ V
-        np.testing.assert_allclose(inside, np.diag(values[name]), atol=1e-9)
-    assert np.linalg.norm(made["noise values, same norm"]) == pytest.approx(np.linalg.norm(s))
-    assert np.linalg.norm(made["noise values"]) == pytest.approx(600**0.5, rel=0.02)
-
-
 def test_the_prediction_for_one_direction_is_that_of_the_entries():
     law = gradient_laws.entries(2000, 1000)
     slope = gradient_laws.SLOPE * single_index.moments("softplus").slope

@@ -153,6 +153,14 @@ def test_the_largest_entries_are_found_where_they_lie():
     assert np.array_equal(matrix[places[0] - 1, places[1] - 1], values)
 
 
+def test_a_course_begins_at_the_start_and_has_every_step():
+    size = {"n": 60, "d": 30, "h": 40, "test": 50}
+    found = scatters.course(0, rule="GD code", rate=5.0, steps=3, **size)
+    shorter = scatters.course(0, rule="GD code", rate=5.0, steps=1, **size)
+    assert found["at"].values.tolist() == [0, 1, 2, 3]
+    assert np.allclose(found.test[:2], shorter.test)
+
+
 def noisy(ratio=0.5, widen=0.0, step=0.08):
     """Label noise: the largest overlap for 0.3 over that for 0.7, widening of the spectra, rise of the losses."""
     rng = np.random.default_rng(2)
