@@ -1,8 +1,8 @@
 """How to cite the book, its chapters and its claims, as an extension of Sphinx.
 
-The first page and each chapter get, in their heads, what reference managers (`citation_*`), libraries (Dublin Core) and
-search engines (JSON-LD) read, and in their headers a button *Cite*, which works without scripts.  Beside each page lie
-its entries for BibTeX and RIS; those of a chapter or claim have the document that it is about as a second one.
+The first page and each chapter get, in their heads, what reference managers (`citation_*`) and libraries (Dublin Core)
+read, and in their headers a button *Cite*, which works without scripts.  Beside each page lie its entries for BibTeX
+and RIS; those of a chapter or claim have the document that it is about as a second one.
 `claims_data.py` gives the pages of claims the same.
 
 Addresses are whole where `html_baseurl` says where the book is published, and relative to their page where not.
@@ -15,7 +15,6 @@ from html import escape
 from pathlib import Path
 
 import history
-import linked_data
 from pybtex.database import Person, parse_file
 from pybtex.richtext import Text
 from ruamel.yaml import YAML
@@ -167,7 +166,7 @@ def links(work: Work) -> str:
     return " · ".join(f'<a href="{name}.{end}" download="{work.key}.{end}">{what}</a>' for end, what in kinds)
 
 
-def head(work: Work, about: Sequence[Work], data: list[dict], base: str = "", changed: str = "") -> str:
+def head(work: Work, about: Sequence[Work], base: str = "", changed: str = "") -> str:
     """What the head of a work's page says of it to machines; `about` are the documents that it rests on."""
     here = address(work.page, base) or f"{work.page.rpartition('/')[2]}.html"
     tags = [("citation_title", work.title), *(("citation_author", name) for name in work.authors)]
@@ -180,7 +179,7 @@ def head(work: Work, about: Sequence[Work], data: list[dict], base: str = "", ch
     lines = [f'<meta name="{name}" content="{escape(value)}">' for name, value in tags if value]
     schemas = (("DC", "elements/1.1"), ("DCTERMS", "terms"))
     lines += [f'<link rel="schema.{name}" href="http://purl.org/dc/{place}/">' for name, place in schemas]
-    return "\n".join([*lines, linked_data.script(data)])
+    return "\n".join(lines)
 
 
 def panel(works: Sequence[Work], base: str, repository: str, changed: str) -> str:
@@ -212,18 +211,15 @@ def _page(app, page, template, context, doctree) -> None:
     if page != whole.page and page not in about:
         return
     base, changed = app.config.html_baseurl, app.env.metadata[page].get("changed", "")
-    titles = {one: app.env.titles[one].astext() for one in about if one in app.env.titles}
     day = changed.partition(" ")[2]
     if page == whole.page:
         works, documents = [whole], [document(name) for name in claims.documents()]
-        data = linked_data.book(whole, settings(), titles, base)
     else:
         documents = [document(name) for name in about[page]]
         name = about[page][0] if len(documents) == 1 else page.rpartition("/")[2]
-        works = [part(name, "incollection", titles[page], page), *documents]
-        data = linked_data.chapter(works[0], documents, settings(), base, day)
+        works = [part(name, "incollection", app.env.titles[page].astext(), page), *documents]
     write(works, Path(app.outdir), base)
-    context["metatags"] += head(works[0], documents, data, base, day)
+    context["metatags"] += head(works[0], documents, base, day)
     context["cite"] = panel(works, base, settings()["repository-code"], history.in_words(changed) if changed else "")
 
 

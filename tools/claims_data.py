@@ -25,7 +25,6 @@ from pathlib import Path
 
 import citation
 import claim_role
-import linked_data
 from fingerprint import fingerprint, walk
 from history import last_changes
 
@@ -253,7 +252,7 @@ def write(site: Path, base: str = "", env=None) -> list[dict]:
 
     The environment of Sphinx, if given, says which sentences cite a claim.
     """
-    book, made = citation.settings(), manifests()
+    book = citation.settings()
     documents, rows = claims.documents(), claims.everything()
     first = first_rules()
     entries = [entry(row, first.get(row.id, {}), str(book["version"])) for row in rows]
@@ -270,7 +269,7 @@ def write(site: Path, base: str = "", env=None) -> list[dict]:
             | {"paper": f"{one.paper}.html"}
             for chapter, one in documents.items()
         },
-        "records": made,
+        "records": manifests(),
         "claims": entries,
     }
     folder = site / "book"
@@ -284,7 +283,7 @@ def write(site: Path, base: str = "", env=None) -> list[dict]:
     for number, (row, one) in enumerate(zip(rows, entries, strict=True)):
         around = [near.id for near in rows[max(number - 1, 0) : number + 2] if near.chapter == row.chapter]
         work, about = citation.claim(row.id, row.claim), citation.document(row.chapter)
-        head = citation.head(work, [about], linked_data.claim(work, one, about, made, book, base), base)
+        head = citation.head(work, [about], base)
         citation.write([work, about], site, base)
         cited = [
             f"Cited in {links}" for links in [env and claim_role.links(env, row.id, "../../{}.html".format)] if links
