@@ -82,17 +82,6 @@ def in_poor(found: xr.Dataset, design: str) -> np.ndarray:
     return np.isin(found.cluster.values[found.diverging.values], poor_clusters(design))
 
 
-@releases_gil
-def early(seed: int, *, design: str) -> xr.Dataset:
-    """The bump in the first 2,000 epochs at step 0.01, looked at as often in training time as at step 0.001.
-
-    Epochs are counted in units of the step 0.001, so the definition of a bump starts at epoch 50.
-    """
-    trained = loss_curves.run(seed, design=design, step=0.01, epochs=2000, every=10)
-    trained = trained.assign_coords(epoch=10 * trained.epoch).expand_dims(seed=[seed])
-    return bumps.slow(trained).isel(seed=0, drop=True)
-
-
 #: Other numbers in the definition of a bump, to see what hangs on them.
 DEFINITIONS: dict[str, dict] = {
     "threshold 0.02": {"rise": 0.02},
@@ -272,8 +261,5 @@ RECORDS: dict[str, Recipe] = {
         {"design": ["poor(5,1)", "strat"], "seed": list(range(100, 150))},
         {"step": 0.001},
         "The same for two designs with other seeds",
-    ),
-    "designs_early": Recipe(
-        early, {"design": list(DESIGNS), "seed": SEEDS}, {}, "Bumps in the first 2,000 epochs at step 0.01"
     ),
 }

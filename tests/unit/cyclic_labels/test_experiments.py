@@ -188,14 +188,6 @@ def test_designed_runs_agree_with_their_curves():
     assert found.calm and found.diverging_by.sel(definition="threshold 0.2") == (direct.rise > 0.2)
 
 
-def test_an_early_look_at_a_long_step_has_the_training_times_of_a_short_one():
-    found = undersampling.early(0, design="poor(2,1)")
-    run = loss_curves.run(0, design="poor(2,1)", step=0.01, epochs=2000, every=10)
-    curve = bumps.smooth(run.test_loss.values[None])[0]
-    level = dict(zip(10 * run.epoch.values, curve))
-    assert found.low >= 500 and float(found.rise) == level[int(found.peak)] - level[int(found.low)]
-
-
 def test_dose_trends():
     few = [1, 2, 3, 5, 8]
     flags = np.arange(50) < np.array([[45], [30], [20], [10], [2]])
