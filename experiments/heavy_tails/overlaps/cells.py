@@ -326,38 +326,6 @@ def prediction(seed: int, *, rule: str, rates: Sequence[float], **setting) -> xr
     )
 
 
-SHARES = 20  # of the indices, for the whole matrix at a glance
-
-
-@releases_gil
-def panel(seed: int, *, figure: str) -> xr.Dataset:
-    r"""One of the document's scatter plots of overlaps, see :data:`PANELS`.
-
-    Returns:
-        block (side, i, j): the leading 50 x 50 entries of O;
-        coarse (side, part, other): the largest entry where the indices of both vectors are cut into 20 equal parts;
-        maximum (side): the largest of all entries;  level (side): where it lies by chance.
-
-    Cost: two singular value decompositions, 0.6 s each, beside the steps.
-    """
-    (t, s), double, setting = PANELS[figure]
-    chosen = {name: setting[name] for name in ("rule", "rate")}
-    drawn = draw(seed, **{name: value for name, value in setting.items() if name not in chosen})
-    path = weights(drawn, steps=max(t, s + 1), double=double, **chosen)
-    W, M = (esd.singular_vectors(one) for one in (path[t], path[s + 1].astype(float) - path[s]))
-    found = [overlap(getattr(W, side), getattr(M, side)) for side in ("U", "V")]
-    cut = [one.matrix.reshape(SHARES, -1, SHARES, one.matrix.shape[1] // SHARES).max((1, 3)) for one in found]
-    return xr.Dataset(
-        {
-            "block": (("side", "i", "j"), [one.matrix[:BLOCK, :BLOCK] for one in found]),
-            "coarse": (("side", "part", "other"), cut),
-            "maximum": ("side", [one.maximum for one in found]),
-            "level": ("side", [one.maximum_level for one in found]),
-        },
-        {"side": list(SIDES)},
-    )
-
-
 _FIELD = {"rule": "Adam code", "scaling": "mean-field"}
 _GD, _ADAM = {"rule": "GD code", "rate": 2000.0}, {"rule": "Adam code", "rate": 1.0}
 #: Pair (t, s), whether in float64, and setting of each scatter plot of the document.
@@ -423,12 +391,6 @@ RECORDS: dict[str, Recipe] = {
     ),
     "overlaps_adam_one_more": _run(
         "Adam code", "Figure 9: overlaps after one and ten steps of Adam, further draws", list(range(3, 10)), **TEN_ADAM
-    ),
-    "overlaps_panels": Recipe(
-        panel,
-        {"figure": list(PANELS), "seed": [0]},
-        about="Overlaps of Figures 9, 12, 14, 16 to 18, 21 and 25 to 27: leading blocks of the matrices",
-        agreement=ROUGH,
     ),
     "overlaps_noise_five": Recipe(
         run,
