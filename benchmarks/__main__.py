@@ -27,10 +27,9 @@ SUITES = {
         "ensemble": ("hidden_structure.measure", BOTH),
     },
     "first_calls": {"calls": ("first_calls.measure", ONE)},
-    "products": {"products": ("products.measure", BOTH)},
     "routines": {"fits and spectra": ("tails.measure", ONE), "kernels": ("deep_kernels.measure", BOTH)},
     "laboratories": {"runs": ("laboratories.measure", ONE)},
-    "scaling": {"mini-batch": ("minibatch.scaling", ONE), "curves": ("scaling.measure", ONE)},
+    "scaling": {"curves": ("scaling.measure", ONE)},
     "cluster": {},
 }
 

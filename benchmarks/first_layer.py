@@ -180,7 +180,6 @@ def two_products(problem, _):
 
 METHODS = {
     "PyTorch loop": pytorch_loop,
-    "PyTorch by hand": partial(own, device="cpu"),
     "JAX": in_jax,
     "numba": in_numba,
     "this book": own,

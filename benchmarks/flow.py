@@ -68,28 +68,6 @@ def pytorch_loop(problem):
     return run
 
 
-def pytorch_by_hand(problem):
-    """Without autograd, in place; a row for each input."""
-    x, y, network = problem
-    inputs, labels = torch.tensor(x), torch.tensor(y)
-    hidden, pull = (torch.empty(len(x), network.width, dtype=torch.float64) for _ in range(2))
-    D, residual = torch.empty(network.W.T.shape, dtype=torch.float64), torch.empty_like(labels)
-
-    @torch.no_grad()
-    def run(steps):
-        W, v = torch.tensor(np.ascontiguousarray(network.W.T)), torch.tensor(network.v)
-        for _ in range(steps):
-            torch.mm(inputs, W, out=hidden).relu_()
-            torch.addmv(labels, hidden, v, alpha=-1, out=residual).mul_(STEP / len(x))
-            torch.mul(hidden.sign(), residual[:, None], out=pull)
-            torch.mm(inputs.T, pull, out=D).mul_(v)
-            v.addmv_(hidden.T, residual)
-            W.add_(D)
-        return W.T.numpy()
-
-    return run
-
-
 def in_jax(problem):
     """Gradients by hand, W as (d, m): faster than by transformation, and than with W as (m, d); the loop by `scan`."""
     import jax
@@ -160,7 +138,6 @@ def this_book(problem):
 
 METHODS = {
     "PyTorch loop": pytorch_loop,
-    "PyTorch by hand": pytorch_by_hand,
     "JAX": in_jax,
     "numba": in_numba,
     "this book": this_book,

@@ -97,55 +97,6 @@ def pytorch_loop(given: Problem, threads: int) -> Callable:
     return run
 
 
-def pytorch_by_hand(given: Problem, threads: int) -> Callable:
-    """All networks at once: one tensor per layer, batched products, backpropagation by hand, steps on lists."""
-    x, y, adam, rate = torch.tensor(given.x), torch.tensor(given.y), given.optimiser == "Adam", RATES[given.optimiser]
-
-    def gradients(W, b, x, y):
-        hidden = [x]
-        for weights, biases in zip(W, b, strict=True):
-            z = torch.baddbmm(biases[:, None], hidden[-1], weights.mT)
-            hidden.append(z if len(hidden) == len(W) else z.relu_())
-        output = hidden[-1][..., 0]
-        slope = torch.sigmoid(output) - y if adam else torch.sign(output - y)
-        delta, of_weights, of_biases = slope[..., None] / BATCH, [], []
-        for layer in reversed(range(len(W))):
-            of_weights.insert(0, torch.bmm(delta.mT, hidden[layer]))
-            of_biases.insert(0, delta.sum(dim=1))
-            if layer:
-                delta = torch.bmm(delta, W[layer]).mul_(hidden[layer] > 0)
-        return of_weights + of_biases
-
-    @torch.inference_mode()
-    def run(epochs):
-        parameters = [torch.tensor(part) for part in given.parameters()]
-        W, b = parameters[: len(parameters) // 2], parameters[len(parameters) // 2 :]
-        first, second = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
-        for t, rows in enumerate(torch.tensor(given.orders(epochs)), start=1):
-            gradient = gradients(W, b, x[rows], y[rows])
-            if adam:
-                torch._foreach_lerp_(first, gradient, 0.1)
-                torch._foreach_mul_(second, 0.999)
-                torch._foreach_addcmul_(second, gradient, gradient, 0.001)
-                below = torch._foreach_sqrt(second)
-                torch._foreach_div_(below, (1 - 0.999**t) ** 0.5)
-                torch._foreach_add_(below, 1e-8)
-                torch._foreach_addcdiv_(parameters, first, below, -rate / (1 - 0.9**t))
-            else:
-                torch._foreach_mul_(second, 0.9)
-                torch._foreach_addcmul_(second, gradient, gradient, 0.1)
-                change, below = torch._foreach_add(first, 1e-6), torch._foreach_add(second, 1e-6)
-                torch._foreach_div_(change, below)
-                torch._foreach_sqrt_(change)
-                torch._foreach_mul_(change, gradient)
-                torch._foreach_mul_(first, 0.9)
-                torch._foreach_addcmul_(first, change, change, 0.1)
-                torch._foreach_add_(parameters, change, alpha=-rate)
-        return flat(parameters)
-
-    return run
-
-
 def jax_compiled(given: Problem, threads: int) -> Callable:
     """All networks and steps in one compiled program: jit, scan over steps, vmap over networks."""
     import jax
@@ -273,7 +224,6 @@ def this_book(given: Problem, threads: int) -> Callable:
 
 METHODS = {
     "PyTorch loop": pytorch_loop,
-    "PyTorch by hand": pytorch_by_hand,
     "JAX": jax_compiled,
     "numba": numba_dense,
     "this book": this_book,

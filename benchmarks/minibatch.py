@@ -52,30 +52,6 @@ def pytorch_loop(problem, batch, real):
     return run
 
 
-def pytorch_by_hand(problem, batch, real):
-    """Without autograd, in place; a row for each input, and batches by random indices drawn at once."""
-    sample, network = problem
-    inputs, labels = tensors(real, *sample)
-    hidden, pull = (torch.empty(batch, network.width, dtype=inputs.dtype) for _ in range(2))
-    D = torch.empty(INPUTS, network.width, dtype=inputs.dtype)
-
-    @torch.no_grad()
-    def run(steps):
-        W, a = tensors(real, np.ascontiguousarray(network.W.T), network.v)
-        batches = torch.randint(len(inputs), (steps, batch)) if batch < len(inputs) else None
-        for step in range(steps):
-            x, y = (inputs, labels) if batches is None else (inputs[batches[step]], labels[batches[step]])
-            torch.mm(x, W, out=hidden).relu_()
-            residual = torch.mv(hidden, a).sub_(y).mul_(2 * RATE / batch)
-            torch.mul(hidden.sign(), residual[:, None], out=pull)
-            torch.mm(x.T, pull, out=D).mul_(a)
-            a.addmv_(hidden.T, residual, alpha=-1)
-            W.sub_(D)
-        return W.T.numpy()
-
-    return run
-
-
 def in_jax(problem, batch, real):
     """Gradients by hand, W as (d, m): faster than by transformation, and than with W as (m, d); the loop by `scan`."""
     import jax
@@ -166,7 +142,6 @@ def this_book(problem, batch, real):
 
 METHODS = {
     "PyTorch loop": pytorch_loop,
-    "PyTorch by hand": pytorch_by_hand,
     "JAX": in_jax,
     "numba": in_numba,
     "this book": this_book,
@@ -198,17 +173,4 @@ def measure(rounds: int, threads: int) -> list[dict]:
                 row = {"trainer": "minibatch", "problem": f"m {width}, d {INPUTS}, B {BATCH}"}
                 row |= {"numbers": real.__name__, "method": name, "threads": threads}
                 cases.append((row, partial(run, count), count))
-    return timing.timed(cases, rounds)
-
-
-def scaling(rounds: int, threads: int) -> list[dict]:
-    """Microseconds of a step of this book's trainer by width, dimension and batch."""
-    sizes, cases = [(m, INPUTS, BATCH) for m in (256, 512, 1024, 2048, 4096, 8192, 16_384)], []
-    sizes += [(1024, d, BATCH) for d in (2, 3, 10, 20)] + [(1024, INPUTS, b) for b in (8, 16, 64, 128, 256)]
-    for m, d, batch in sizes:
-        sample = teachers.gaussian(stream("benchmark", "data"), teachers.first_axis(d), POINTS)
-        run = this_book((sample, nets.small(stream("benchmark", "network"), m, d, 1e-3)), batch, np.float32)
-        run(10)
-        steps = max(200, int(2e8 / (m * d * batch)) // 10)
-        cases.append(({"m": m, "d": d, "batch": batch}, partial(run, steps), steps))
     return timing.timed(cases, rounds)

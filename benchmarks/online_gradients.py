@@ -65,34 +65,6 @@ def pytorch_loop(problem, threads):
     return lambda steps: np.stack([train(W, steps) for W in networks.W])
 
 
-def pytorch_by_hand(problem, threads):
-    """Without autograd, in place."""
-    networks, classes = problem
-    roots = [torch.tensor(root(process)) for process in classes]
-    y = torch.tensor([1.0, -1.0]).repeat_interleave(BATCH // 2)
-
-    @torch.no_grad()
-    def train(start, steps):
-        W, b = torch.tensor(start), torch.zeros(WIDTH)
-        white, x = torch.empty(BATCH, PIXELS), torch.empty(BATCH, PIXELS)
-        hidden, slope = torch.empty(BATCH, WIDTH), torch.empty(BATCH, WIDTH)
-        factor = math.sqrt(2 / math.pi) * RATE / BATCH / WIDTH
-        for _ in range(steps):
-            white.normal_()
-            for own, latent, coloured in zip(roots, white.chunk(2), x.chunk(2), strict=True):
-                torch.mm(latent, own, out=coloured)
-            x.mul_(GAIN).erf_().mul_(SCALE)
-            torch.addmm(b, x, W.T, out=hidden)
-            torch.mul(hidden, hidden, out=slope).mul_(-0.5).exp_()
-            residual = hidden.mul_(math.sqrt(0.5)).erf_().mean(dim=1).sub_(y).mul_(factor)
-            slope.mul_(residual[:, None])
-            W.addmm_(slope.T, x, alpha=-1)
-            b.sub_(slope.sum(dim=0))
-        return W.numpy()
-
-    return lambda steps: np.stack([train(W, steps) for W in networks.W])
-
-
 def in_jax(problem, threads):
     """The loop by `scan`; gradients by hand, other generators or a sampler by FFT are not faster."""
     import jax
@@ -178,7 +150,6 @@ def this_book(problem, threads):
 
 METHODS = {
     "PyTorch loop": pytorch_loop,
-    "PyTorch by hand": pytorch_by_hand,
     "JAX": in_jax,
     "numba": in_numba,
     "this book": this_book,

@@ -33,7 +33,6 @@ TORCH = {
     "tanh": torch.tanh,
     "erf": lambda z: torch.erf(z * 0.5**0.5),
 }
-DENSITY = (2 * np.pi) ** -0.5
 
 
 def problem(R, n, d, m):
@@ -66,38 +65,6 @@ def pytorch_loop(problem, activation, threads):
         return first.weight.detach().numpy()
 
     return lambda steps: np.stack([train(network, steps) for network in networks])
-
-
-def pytorch_by_hand(problem, activation, threads):
-    """All networks at once, gradients by hand."""
-    x, y, networks = problem
-    inputs, labels, n = torch.tensor(x), torch.tensor(y), len(y)
-
-    def hidden(z):
-        if activation == "relu":
-            return z.clamp(min=0), (z > 0).to(z.dtype)
-        if activation == "tanh":
-            h = torch.tanh(z)
-            return h, 1 - h * h
-        bell = torch.exp(-0.5 * z * z) * DENSITY
-        if activation == "erf":
-            return torch.erf(z * 0.5**0.5), 2 * bell
-        below = 0.5 * (1 + torch.erf(z * 0.5**0.5))
-        return z * below, below + z * bell
-
-    @torch.inference_mode()
-    def run(steps):
-        W, b, v = map(torch.tensor, parameters(networks))
-        for _ in range(steps):
-            h, slope = hidden(torch.baddbmm(b[:, None], inputs.expand(len(W), -1, -1), W.mT))
-            g = (torch.bmm(h, v[:, :, None])[:, :, 0] - labels).mul_(STEP / n)
-            pull = slope.mul_(g[:, :, None]).mul_(v[:, None])
-            v.sub_(torch.bmm(g[:, None], h)[:, 0])
-            W.baddbmm_(pull.mT, inputs.expand(len(W), -1, -1), alpha=-1)
-            b.sub_(pull.sum(dim=1))
-        return W.numpy()
-
-    return run
 
 
 def in_jax(problem, activation, threads):
@@ -182,7 +149,6 @@ def this_book(problem, activation, threads):
 
 METHODS = {
     "PyTorch loop": pytorch_loop,
-    "PyTorch by hand": pytorch_by_hand,
     "JAX": in_jax,
     "numba": numba_dense,
     "this book": this_book,

@@ -1,8 +1,7 @@
 """How the cost of the library's main routines grows with their sizes, on one thread.
 
 A curve takes one routine, lets one size grow and keeps the others.  `cost` is the law of the routine's docstring up to
-a factor; the page draws it beside the times and compares the exponents.  How a step of the mini-batch trainer grows is
-timed by :mod:`benchmarks.minibatch`.
+a factor; the page draws it beside the times and compares the exponents.
 """
 
 from collections.abc import Callable, Sequence

@@ -52,29 +52,6 @@ def pytorch_loop(problems, dtype, threads):
     return run
 
 
-def pytorch_by_hand(problems, dtype, threads):
-    """All networks at once with gradients by hand: no autograd, no Python loop over networks."""
-    x, y = (torch.tensor(np.stack(a), dtype=getattr(torch, dtype)) for a in list(zip(*problems, strict=True))[:2])
-    start = [np.stack([getattr(net, name).ravel() for *_, net in problems]) for name in ("W", "b", "v")]
-
-    @torch.inference_mode()
-    def run(epochs):
-        W, b, v = (torch.tensor(a, dtype=x.dtype) for a in start)
-        for _ in range(epochs):
-            hidden = torch.relu(torch.addcmul(b[:, None], x[:, :, None], W[:, None]))  # networks x points x neurons
-            f = torch.bmm(hidden, v[:, :, None])[:, :, 0]
-            g = torch.where(1 - y * f > 0, -y, 0)
-            active = (hidden > 0).to(x.dtype)
-            sums = torch.bmm(torch.stack([g * x, g], dim=1), active)  # networks x 2 x neurons
-            step_v = torch.bmm(g[:, None], hidden)[:, 0]
-            W.sub_(STEP * v * sums[:, 0])
-            b.sub_(STEP * v * sums[:, 1])
-            v.sub_(STEP * step_v)
-        return list(zip(W.numpy(), b.numpy(), v.numpy(), strict=True))
-
-    return run
-
-
 def jax_compiled(problems, dtype, threads):
     """All networks and epochs in one compiled program: jit, scan over epochs, vmap over networks."""
     import jax
@@ -163,7 +140,6 @@ def this_book(problems, dtype, threads):
 #: points or neurons that have no part in a step, more of them later on: both train for as long, the epochs of `SIZES`.
 METHODS = {
     "PyTorch loop": (pytorch_loop, ("float32", "float64"), 2e6),
-    "PyTorch by hand": (pytorch_by_hand, ("float32", "float64"), 4e6),
     "JAX": (jax_compiled, ("float32", "float64"), 3e7),
     "numba": (numba_dense, ("float32", "float64"), np.inf),
     "this book": (this_book, ("float64",), np.inf),
