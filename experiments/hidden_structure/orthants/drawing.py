@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from experiments.hidden_structure import authors, shells
+from experiments.hidden_structure import shells
 from experiments.hidden_structure.drawing import ELSEWHERE, EMPTY
 from shallow import stats
 from shallow.book import figures
@@ -35,24 +35,6 @@ def points_of_shells(ax: Axes, dimension: int, per_class: int = 60) -> None:
         axis.set_label_text(name)
         axis.labelpad = -8
     ax.tick_params(pad=-3)
-
-
-def intervals_over_points_and_runs(ax: Axes) -> None:
-    """The document's runs in the empty orthant, its printed intervals, and Student's over the same five runs."""
-    places = [(kind, d) for d in (1, 2, 3) for kind in ("network", "tangent machine")]
-    for at, (kind, depth) in enumerate(places):
-        runs = np.array(authors.LOGS[kind][depth]["empty"])
-        (mean, half), over_runs = authors.TABLE_1[kind][depth]["empty"], stats.student(runs)
-        reach = over_runs.high - over_runs.estimate
-        names = ("interval over the five runs", "printed interval", "the five runs") if at == 0 else (None,) * 3
-        style = {"fmt": "none", "capsize": 3, "lw": 1.6}
-        ax.errorbar(at + 0.12, over_runs.estimate, reach, color=ELSEWHERE, label=names[0], **style)
-        ax.errorbar(at - 0.12, mean, half, color="k", label=names[1], **style)
-        ax.plot(at + figures.swarm(runs, 0.02, half=0.1), runs, "o", color=EMPTY, mfc="none", ms=4.5, label=names[2])
-    ax.axhline(0.5, color="k", ls=":", lw=0.8)
-    ax.set_xticks(range(len(places)), [f"{d}-{'NN' if kind == 'network' else 'NTK'}" for kind, d in places])
-    ax.set(ylabel="accuracy in the empty orthant")
-    ax.grid(False, axis="x")
 
 
 #: What is emptied beside the empty orthant (`orthant_sweeps.AROUND`), in words, with colour and marker.

@@ -1,4 +1,4 @@
-r"""Statistics of runs that the rules on orthants ask for: means of five, falls of a profile, two factors, two modes."""
+r"""Statistics of runs that the rules on orthants ask for: means of five, falls of a profile, two factors."""
 
 from __future__ import annotations
 
@@ -70,54 +70,3 @@ def _components(table: np.ndarray) -> np.ndarray:
     of_rows, of_columns = b * (rows**2).sum() / (a - 1), a * (columns**2).sum() / (b - 1)
     parts = np.array([max(0.0, (of_rows - rest) / b), max(0.0, (of_columns - rest) / a), rest])
     return parts / parts.sum()
-
-
-# Two modes.
-
-
-def dip(values: np.ndarray) -> float:
-    r"""Hartigan's dip of distinct values: the least $\sup_x |F(x) - F_n(x)|$ over unimodal distribution functions F.
-
-    F is convex up to its mode and concave beyond.  The modal interval shrinks to where the greatest convex minorant and
-    the least concave majorant of $F_n$ are farthest apart, as long as they are so by more than what $F_n$ deviates from
-    them outside.  Source: Hartigan and Hartigan, "The dip test of unimodality", Annals of Statistics 13 (1985).
-    """
-    x = np.sort(values)
-    if (np.diff(x) == 0).any():
-        raise ValueError(f"values must be distinct, got {len(x) - len(np.unique(x))} repetitions")
-    count, widest, low, high = np.arange(len(x)), 1.0, 0, len(x) - 1  # in points, of both deviations together
-    while True:
-        inside = slice(low, high + 1)
-        under, convex = _minorant(x[inside], count[inside])
-        over, concave = (part * sign for part, sign in zip(_minorant(x[inside], -count[inside] - 1), (-1, 1)))
-        corners = np.union1d(convex, concave)
-        at = corners[np.argmax((over - under)[corners])]
-        if over[at] - under[at] <= widest:
-            return float(widest / (2 * len(x)))
-        first, last = convex[convex <= at][-1], concave[concave >= at][0]
-        left, right = (count[inside] + 1 - under)[: first + 1].max(), (over - count[inside])[last:].max()
-        widest, low, high = max(widest, left, right), low + int(first), low + int(last)
-
-
-def _minorant(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Greatest convex function below the points (x, y), at all ascending x, and the rows at which it has corners."""
-    corners: list[int] = []
-    for i in range(len(x)):
-        while len(corners) > 1:
-            j, k = corners[-2:]
-            if (y[k] - y[j]) * (x[i] - x[j]) < (y[i] - y[j]) * (x[k] - x[j]):
-                break
-            corners.pop()
-        corners.append(i)
-    return np.interp(x, x[corners], y[corners]), np.array(corners)
-
-
-def dip_test(values: np.ndarray, *, grain: float, name: str, resamples: int = RESAMPLES // 2) -> tuple[float, float]:
-    """Dip of a sample, and the share of uniform samples of its size whose dip is at least as large (p-value).
-
-    Accuracies of finitely many points repeat: every value is spread evenly over its cell of width `grain`.
-    """
-    rng = stream("dip", name)
-    found = dip(values + grain * (rng.random(len(values)) - 0.5))
-    null = np.array([dip(sample) for sample in rng.random((resamples, len(values)))])
-    return found, float((1 + (null >= found).sum()) / (1 + resamples))

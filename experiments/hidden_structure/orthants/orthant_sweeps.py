@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 import xarray as xr
-from sklearn.svm import SVC
 
 from experiments.hidden_structure import shells
 from experiments.hidden_structure.orthants.cells import AUTHORS, BATCH, author, document, network, study
@@ -29,8 +28,6 @@ WIDTHS = {
     5: [8, 16, 32, 64, 128],
 }
 TWENTY, TEN, FIVE = list(range(20)), list(range(10)), list(range(5))
-#: The machine to compare with: points per class and full orthant, weight of the loss, kernels exp(-gamma |x - z|^2).
-RBF_PER_CLASS, RBF_C, RBF_GAMMAS = 25, 100.0, (0.03, 0.3)
 
 
 @releases_gil
@@ -110,24 +107,6 @@ def sparse(run: int, depth: int, points: int, *, width: int = 64, **options) -> 
     return study(_with_few(run, points), shells.empty_orthant(run), run, depth, width, **options)
 
 
-@releases_gil
-def sparse_rbf(run: int, points: int, *, gammas: tuple[float, ...] = RBF_GAMMAS) -> xr.Dataset:
-    """Support vector machines with Gaussian kernels on such data, with a quarter of the points in the other orthants.
-
-    Returns empty, others (gamma): accuracy in the focus and on the validation points of all other orthants.
-    """
-    task, first = _with_few(run, points, RBF_PER_CLASS), shells.empty_orthant(run)
-    there, rest = task.test[task.test.orthant == first], task.validation[task.validation.orthant != first]
-    machines = [SVC(C=RBF_C, gamma=gamma).fit(task.train.x, task.train.label) for gamma in gammas]
-    return xr.Dataset(
-        {
-            "empty": ("gamma", [machine.score(there.x, there.label) for machine in machines]),
-            "others": ("gamma", [machine.score(rest.x, rest.label) for machine in machines]),
-        },
-        {"gamma": list(gammas)},
-    )
-
-
 def _with_few(run: int, points: int, per_class: int = shells.PER_CLASS) -> shells.Task:
     checks.integers(0, shells.PER_CLASS, points=points)
     counts = shells.all_but(shells.empty_orthant(run), per_class=per_class)
@@ -145,13 +124,6 @@ def crossed(data: int, start: int, depth: int, **options) -> xr.Dataset:
     width, rate, decay = document(depth)
     task = shells.draw(f"crossed {data}", shells.all_but(EMPTY[data]))
     return study(task, EMPTY[data], start, depth, width, rate=rate, decay=decay, **options)
-
-
-@releases_gil
-def each(left_out: int, run: int, **options) -> xr.Dataset:
-    """The document's three layers where the orthant `left_out` is empty, with the points and the start of a run."""
-    checks.integers(0, ORTHANTS - 1, left_out=left_out)
-    return _three_layers(run, left_out, shells.all_but(left_out), **options)
 
 
 # Records.  A cell is verified by the untrained network and the first epoch; 635 steps magnify rounding.
@@ -221,38 +193,16 @@ RECORDS: dict[str, Recipe] = {
     "orthant_many_empty": _recipe(
         many_empty, {"emptied": [2, 4, 8, 16, 32, 64], "run": TEN}, "Up to half of the orthants empty"
     ),
-    "orthant_many_empty_refilled": _recipe(
-        many_empty,
-        {"emptied": [4, 16, 64], "run": TEN},
-        "Up to half of the orthants empty, at constant training size",
-        refilled=True,
-    ),
     "orthant_sparse": _recipe(
         sparse,
         {"depth": [1, 3, 5], "points": [1, 2, 5, 10, 20, 50], "run": FIVE},
         "Few points in the otherwise empty orthant",
-    ),
-    "orthant_sparse_rbf": Recipe(
-        sparse_rbf,
-        {"points": [0, 1, 2, 5, 10, 20, 50], "run": FIVE},
-        about="Few points in the otherwise empty orthant: Gaussian kernels",
-        replicates="run",
     ),
     "orthant_crossed": _recipe(
         crossed,
         {"depth": [1, 3], "data": list(range(len(EMPTY))), "start": list(range(6))},
         "Six data sets by six initialisations",
         replicates="start",
-    ),
-    "orthant_each": _recipe(
-        each,
-        {"left_out": list(range(ORTHANTS)), "run": [0]},
-        "Every choice of the empty orthant, with the points and the initialisation of one run",
-    ),
-    "orthant_each_eighth": _recipe(
-        each,
-        {"left_out": list(range(0, ORTHANTS, 8)), "run": [1, 2, 3]},
-        "Every eighth choice of the empty orthant, with the points and the initialisation of three other runs",
     ),
     "orthant_selection": _recipe(
         network,

@@ -197,17 +197,6 @@ def at_common_configurations(widths: Sequence[xr.Dataset], slow: xr.Dataset) -> 
     return found
 
 
-def depth_and_accuracy(configurations: Mapping[str, Mapping[int, xr.Dataset]]) -> list[str]:
-    """Rank correlation of empty with the number of layers at each of the :func:`at_common_configurations`, in words."""
-    lines = []
-    for name, by_depth in configurations.items():
-        empty = {d: one.empty.values.ravel() for d, one in by_depth.items()}
-        layers = np.concatenate([np.full(len(values), d) for d, values in empty.items()])
-        rank = stats.spearman(layers, np.concatenate(list(empty.values())), name=f"depth, {name}")
-        lines.append(f"{name}: {rank}, {len(layers)} networks")
-    return lines
-
-
 def reach(values: np.ndarray) -> float:
     """How far a printed mean of five may lie from the mean of our runs: at least 0.02."""
     half = scipy_stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) * (1 / 5 + 1 / len(values)) ** 0.5
@@ -283,23 +272,6 @@ def hs_63(fewer, *, clear, same):
         {"lost": lost, "at chance without the neighbours": stats.share(near <= CHANCE)}
         | {"without neighbours": stats.student(near), "without others": stats.student(far)},
     )
-
-
-def by_populated_neighbours(record: xr.Dataset) -> xr.DataArray:
-    """Accuracy of each empty orthant by its number of populated neighbours: mean over them, NaN where there is none.
-
-    Args:
-        record: accuracy and populated, with dimensions of which one is orthant.
-
-    Returns:
-        The same dimensions, with `neighbours` from 0 to 7 in the place of orthant.
-    """
-    near = np.stack([shells.neighbours(k) for k in range(record.sizes["orthant"])])
-    populated = record.populated.transpose(..., "orthant").astype(bool)
-    held = populated.copy(data=populated.values[..., near].sum(axis=-1))
-    counts = xr.DataArray(np.arange(near.shape[1] + 1), dims="neighbours")
-    means = record.accuracy.where(~populated & (held == counts)).mean("orthant")
-    return means.assign_coords(neighbours=counts).transpose(..., "neighbours")
 
 
 def with_few(sparse: xr.Dataset, sizes: Mapping[int, xr.Dataset]) -> xr.Dataset:
@@ -391,12 +363,6 @@ def hs_65(crossed, nudged, runs, *, large, small):
 # What the page adds.
 
 
-def window(sizes: Mapping[int, xr.Dataset], depth: int = 3) -> dict[int, Interval]:
-    """Share of networks of a depth that learn the empty orthant, by width."""
-    empty = sizes[depth].empty
-    return {int(m): stats.share(empty.sel(width=m).dropna("run") >= LEARNED) for m in empty.width.values}
-
-
 def stopping(runs: xr.Dataset, by_points: xr.Dataset) -> dict[int, tuple[Interval, Interval, Interval, int]]:
     """By depth what the document's stopping changes: epochs, empty and elsewhere, and how many runs stop together."""
     names = ["epochs", "empty", "others"]
@@ -407,22 +373,4 @@ def stopping(runs: xr.Dataset, by_points: xr.Dataset) -> dict[int, tuple[Interva
             int((change.epochs.sel(depth=d) == 0).sum()),
         )
         for d in runs.depth.values
-    }
-
-
-def selection(record: xr.Dataset) -> dict[str, object]:
-    """What the accuracy after ten epochs says of the end, over configurations; means over the runs.
-
-    Returns:
-        final, empty: its rank correlations with the final validation accuracy and with the empty orthant; idle: how
-        many configurations are then within 0.48 to 0.52; winners: (width, rate, decay) of each run.
-    """
-    early, end = record.selection, record.sel(moment="last")
-    ten, final, empty = (one.mean("run").values.ravel() for one in (early, end.held_out, end.empty))
-    winners = [early.sel(run=run).stack(c=("width", "rate", "decay")).idxmax("c").item() for run in early.run.values]
-    return {
-        "final": stats.spearman(ten, final, name="HS-67"),
-        "empty": stats.spearman(ten, empty, name="HS-67 E"),
-        "idle": int(((ten >= 0.48) & (ten <= 0.52)).sum()),
-        "winners": [(int(width), float(rate), float(decay)) for width, rate, decay in winners],
     }

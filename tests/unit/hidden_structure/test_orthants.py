@@ -197,24 +197,3 @@ def test_share_of_the_last_bit():
     assert rules.within_share(nudged(0.2, 0.001).empty.values[0, 0]).high < 0.01
     assert rules.within_share(nudged(0.0, 0.1).empty.values[0, 0]).low > 0.3
     assert rules.mixed_runs(xr.DataArray([[0.8, 0.5], [0.8, 0.9], [0.5, 0.5]], dims=("run", "nudge"))) == 1
-
-
-def test_accuracy_by_populated_neighbours(monkeypatch):
-    accuracy, populated = np.full(8, 1.0), np.ones(8)
-    populated[[0, 1, 7]] = 0  # of three dimensions: 0 and 1 are neighbours, all neighbours of 7 are populated
-    accuracy[[0, 1, 7]] = 0.5, 0.7, 0.9
-    record = xr.Dataset({"accuracy": ("orthant", accuracy), "populated": ("orthant", populated)})
-    monkeypatch.setattr(rules.shells, "neighbours", lambda k: np.array([k ^ 1, k ^ 2, k ^ 4]))
-    found = rules.by_populated_neighbours(record).sel(neighbours=[2, 3, 0])
-    assert found.values == pytest.approx([0.6, 0.9, np.nan], nan_ok=True)
-
-
-def test_window_of_sizes_and_selection():
-    three = table({"width": [32, 64], "run": [0, 1]}, empty=[[0.5, 0.8], [0.9, np.nan]])
-    assert [share.estimate for share in rules.window({3: three}).values()] == [0.5, 1.0]
-    axes = {"width": [32, 64, 128], "rate": [1e-3], "decay": [0.0], "run": [0, 1]}
-    early = np.array([[0.5, 0.51], [0.6, 0.7], [0.55, 0.8]])[:, None, None]
-    last = table(LAST | axes, held_out=early, empty=early)
-    found = rules.selection(last.merge(table(axes, selection=early)))
-    assert found["idle"] == 1 and found["final"].estimate == pytest.approx(1)
-    assert found["winners"] == [(64, 1e-3, 0.0), (128, 1e-3, 0.0)]

@@ -38,7 +38,6 @@ def test_which_orthants_are_empty():
         "many_empty": sweeps.many_empty(0, 64, refilled=True, **SHORT),
         "sparse": sweeps.sparse(0, 1, 5, width=8, **SHORT),
         "crossed": sweeps.crossed(2, 1, 1, **SHORT),
-        "each": sweeps.each(5, 0, **SHORT),
     }
     populated = {name: np.flatnonzero(~cell.populated).tolist() for name, cell in found.items()}
     first = shells.empty_orthant(0)
@@ -48,7 +47,7 @@ def test_which_orthants_are_empty():
     assert set(populated["around"]) == second | {*shells.neighbours(first)} and len(populated["around"]) == 29
     assert len(populated["others"]) == 29 and set(populated["others"]) & set(populated["around"]) == {first}
     assert len(populated["many_empty"]) == 64 and first in populated["many_empty"]
-    assert populated["sparse"] == [] and populated["crossed"] == [sweeps.EMPTY[2]] and populated["each"] == [5]
+    assert populated["sparse"] == [] and populated["crossed"] == [sweeps.EMPTY[2]]
     assert found["crossed"].empty.values == pytest.approx(found["crossed"].accuracy[:, sweeps.EMPTY[2]].values)
 
 
