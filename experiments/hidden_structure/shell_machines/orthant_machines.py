@@ -303,15 +303,6 @@ RECORDS: dict[str, Recipe] = {
         "Table 1: support vector machines on the gradients of the networks, in the author's form",
         **STOPPED,
     ),
-    "tangent_penalties": Recipe(
-        author_form,
-        {"depth": [1, 3], "run": FIVE[:3]},
-        {"penalties": PENALTIES, "passes": PASSES[:1]},
-        "The author's selection of C: nine values, 1,000 passes each",
-        replicates="run",
-        agreement=Agreement(elsewhere=0.05),
-        shortened={"penalties": PENALTIES[:5]},
-    ),
     "tangent_solvers": Recipe(
         solvers,
         {"depth": [1, 3], "run": FIVE[:3]},

@@ -415,26 +415,6 @@ def by_solver(name: str, depth: int, tangent: xr.Dataset, other: xr.Dataset) -> 
     return dict(zip(SOLVERS, (*passes, of(theirs, f"primal_{name}"), of(theirs, f"kernel_{name}")), strict=True))
 
 
-def losses_by_form(
-    tangent: xr.Dataset, solvers: xr.Dataset, ended: xr.Dataset, scaled: xr.Dataset
-) -> dict[str, dict[str, dict[str, dict[int, np.ndarray]]]]:
-    """What machines lose of M and E, run by run: column -> solver, output or scaling -> its name -> depth -> runs."""
-    found = {}
-    for name in ("others", "empty"):
-        depths = [int(d) for d in solvers.depth.values]
-        own = {d: of(solvers, f"network_{name}", d) for d in depths}
-        forms = {d: by_solver(name, d, tangent, solvers) for d in depths}
-        found[name] = {
-            "solver": {one: {d: own[d] - forms[d][one] for d in depths} for one in SOLVERS},
-            "output": {o: {d: lost(ended.sel(output=o), name, d) for d in LEARNING} for o in OUTPUTS},
-            "scaling": {
-                str(s): {d: lost(scaled.sel(output="logit", scaling=s), name, d) for d in LEARNING}
-                for s in scaled.scaling.values
-            },
-        }
-    return found
-
-
 def outputs_differ(outputs: Mapping[str, xr.Dataset], name: str, size: float) -> bool:
     """Whether the outputs' means differ by at least a size at a depth, by an interval without 0, where both ended."""
     for d in LEARNING:
@@ -484,19 +464,6 @@ def hs_66(tangent, solvers, converged, scaled, *, large, same, much, more, aroun
         | {"not ended": int((~(abs(outputs["probability"].gap.sel(depth=list(LEARNING))) < ENDED)).sum())}
         | {"scaling matters": any(changed), "signs changed": sum(changed), "signs": len(changed)},
     )
-
-
-def ends(tangent: xr.Dataset) -> tuple[list[str], list[list[str]]]:
-    """How the solver ended by depth: header and rows for `figures.table`."""
-    own, rows = author_form(tangent), []
-    for d in DEPTHS:
-        done = of(own, "gap", d) < ENDED
-        M = lost(own, "others", d)
-        parts = [f"{M[some].mean():.2f}" if some.any() else "" for some in (done, ~done)]
-        train = f"{of(own, 'train', d).mean():.2f}"
-        rows.append([layers(d), f"{done.sum()} of {len(done)}", f"{np.median(of(own, 'gap', d)):.2f}", train, *parts])
-    header = ["network", "solved", "median gap", "right on the points of the fit", "M lost, solved", "M lost, stopped"]
-    return header, rows
 
 
 # Table 1.

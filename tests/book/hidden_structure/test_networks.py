@@ -5,7 +5,7 @@ import pytest
 
 from shallow.book import records
 
-TANGENT = ("machines", "penalties", "solvers", "converged", "scalings", "training")
+TANGENT = ("machines", "solvers", "converged", "scalings", "training")
 
 
 @pytest.mark.parametrize("name", TANGENT)

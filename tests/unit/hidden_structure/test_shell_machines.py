@@ -119,14 +119,6 @@ def test_rows_may_agree_as_numbers_where_conditions_are_open():
     assert other.verdict == "partly" and other.numbers["within reach"] < 10
 
 
-def test_how_the_solver_ended():
-    own = author(M_lost=np.arange(5) / 10)
-    gap = xr.where(own.run < 4, 0.0, 0.9).broadcast_like(own.empty)
-    header, rows = rules.ends(own.assign(gap=gap, train=own.others))
-    assert len(rows) == 5 and all(len(row) == len(header) for row in rows)
-    assert rows[2][1:3] == ["4 of 10", "0.90"] and rows[2][-2:] == ["0.20", "0.20"]
-
-
 BOLD = (0.7, 0.6, 0.9, 0.5, 0.5)
 test_bold_entries = verdicts(
     rules.hs_16,
@@ -228,17 +220,6 @@ def test_kernel_solver_output_or_scaling(newton, logit, rescaled, solver, output
     forms = solved({"M_lost": logit}, {"M_lost": 0.06})
     found = rules.hs_66(author(), solver_runs(M_lost=newton), forms, scaled(M_lost=rescaled)).numbers
     assert (found["solver or kernel"], found["output matters"], found["scaling matters"]) == (solver, output, scaling)
-
-
-def test_losses_are_taken_from_the_same_networks():
-    forms = solver_runs(M_lost=0.2).merge(
-        machines()[["network_empty", "network_others"]].sel(depth=[1, 3], run=range(3))
-    )
-    found = rules.losses_by_form(author(M_lost=0.1), forms, rules.solved(solved()), scaled())["others"]
-    assert list(found) == ["solver", "output", "scaling"]
-    assert found["solver"]["20,000 passes"][3] == pytest.approx(0.1, abs=0.003)
-    assert found["solver"]["Newton"][1] == pytest.approx(0.2, abs=0.003)
-    assert len(found["output"]["logit"][2]) == RUNS and set(found["scaling"]) == {"raw", "unit"}
 
 
 def test_machines_that_did_not_end_do_not_count():
