@@ -24,6 +24,11 @@ def with_test(ends: xr.Dataset) -> xr.Dataset:
     return ends[["train", "ols"]].assign(test=ends.excess + NOISE, ols_test=ends.ols_excess + NOISE)
 
 
+def mean_and_range(values: xr.DataArray) -> list[stats.Interval]:
+    """Mean, least and largest value over the draws (`seed`), for each place of the other dimension."""
+    return [stats.Interval(*map(float, (one.mean(), one.min(), one.max()))) for one in values.transpose(..., "seed")]
+
+
 def against_size(ax: Axes, ends: xr.Dataset) -> None:
     """Training and test loss against n: draws as points, medians as lines; least squares dotted, the noise dashed."""
     for name, other, marker in (("train", "ols", "o"), ("test", "ols_test", "s")):

@@ -69,12 +69,6 @@ RECORDS: dict[str, Recipe] = {
         {"draws": 400},
         "Extremal vectors of planar samples, linear teacher or labels of noise",
     ),
-    "extremal_noise": Recipe(
-        numbers,
-        {"noise": ["gaussian", "sign"], "size": [0.01, 0.1, 0.3, 0.6, 1.0, 2.0]},
-        {"n": 10_000, "draws": 1600},
-        "The same with more or less noise, and with noise of two values",
-    ),
     "symmetric_laws": Recipe(
         drift, {"law": list(LAWS), "d": [2, 5]}, about="Vectors of a linear teacher for symmetric laws of the inputs"
     ),
