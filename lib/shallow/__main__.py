@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from datetime import date
 
 from shallow.book import chapters, deciding, fingerprint, paths, recording, records, sweep, verification
+from shallow.book.claims import LedgerError
 from shallow.book.claims.rules import row_of
 from shallow.book.layer_report import spectra
 from shallow.extras import click, cpu_count
@@ -224,10 +225,15 @@ def claim(ids, anew) -> None:
         rows = [row_of(id.upper()) for id in ids]
     except KeyError as unknown:
         raise click.UsageError(unknown.args[0]) from None
-    try:
-        agree = [deciding.show(row, anew=anew) for row in rows]
-    except records.RecordError as problem:
-        raise click.ClickException(str(problem)) from problem
+    except LedgerError as fault:
+        raise click.ClickException(str(fault)) from fault
+    agree = []
+    for row in rows:
+        try:
+            agree.append(deciding.show(row, anew=anew))
+        except (records.RecordError, ValueError) as problem:
+            said = str(problem).removeprefix(f"{row.id}: ")
+            raise click.ClickException(f"{row.id}: {said}") from problem
     sys.exit(0 if all(agree) else 1)
 
 

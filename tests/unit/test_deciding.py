@@ -12,7 +12,7 @@ from shallow import __main__ as main_module
 from shallow import stats
 from shallow.__main__ import main
 from shallow.book import deciding, records, verification
-from shallow.book.claims import Found, decides
+from shallow.book.claims import Found, LedgerError, decides
 from shallow.book.claims.rules import row_of
 
 ROW = row_of("CL-14")
@@ -106,6 +106,24 @@ def test_a_rule_of_no_record_says_so(ruled, monkeypatch):
 
     monkeypatch.setattr(deciding, "rules", lambda chapter: {"CL-14": cl_14})
     assert "rests on no record" in claim("CL-14", "--anew").stdout
+
+
+def test_a_faulty_ledger_or_rule_is_one_line(ruled, monkeypatch):
+    @decides(runs=lambda: 1)
+    def cl_14(runs, *, least, majority):
+        return Found({"step 0.001": 0.3})
+
+    for found, says in (({"CL-14": cl_14}, "condition 'step 0.001' must be"), ({}, "it has no rule, a function in")):
+        monkeypatch.setattr(deciding, "rules", lambda chapter, found=found: found)
+        result = claim("CL-14")
+        assert result.exit_code == 1 and result.stderr.startswith(f"Error: CL-14: {says}")
+
+    def faulty(id):
+        raise LedgerError("toy.yml: TO-01: `kind` must be one of statement")
+
+    monkeypatch.setattr(main_module, "row_of", faulty)
+    result = claim("CL-14")
+    assert result.exit_code == 1 and result.stderr == "Error: toy.yml: TO-01: `kind` must be one of statement\n"
 
 
 @pytest.mark.parametrize(("id", "says"), [("CL-99", "CL-55"), ("XX-01", "CL-01, HS-01"), ("nonsense", "CL-01")])

@@ -20,8 +20,12 @@ NAME = 13  # columns of the names on the left of the terminal
 
 
 def show(row: Row, *, anew: bool = False) -> bool:
-    """Decide a claim by its rule and print it; whether the ledger says the same, and no recomputed cell differs."""
-    rule = rules(row.chapter)[row.id]
+    """Decide a claim by its rule and print it; whether the ledger says the same, and no recomputed cell differs.
+
+    Raises ValueError for a claim without a rule, and for one whose rule finds no conditions and plain numbers.
+    """
+    if (rule := rules(row.chapter).get(row.id)) is None:
+        raise ValueError(f"it has no rule, a function in experiments/{row.chapter}/<page>/rules.py")
     agree = recomputed(rule.records) if anew else True
     outcome = rule.decide(row)
     new, against = compared(outcome)

@@ -25,6 +25,15 @@ def test_conditions_of_which_some_are_open(conditions, all_of, any_of):
     assert (claims.all_of(*conditions), claims.any_of(*conditions)) == (all_of, any_of)
 
 
+@pytest.mark.parametrize("number", [0.0, 0.3, 1, np.float64(1), xr.DataArray(True), "reproduced"])
+def test_what_is_no_condition_is_refused(number):
+    for rule in (claims.all_of, claims.any_of):
+        with pytest.raises(ValueError, match="condition must be True, False or None, got "):
+            rule(True, number)
+    with pytest.raises(ValueError, match="condition must be True, False or None, got "):
+        claims.opposite(number)
+
+
 @pytest.mark.parametrize(
     ("parts", "verdict"),
     [

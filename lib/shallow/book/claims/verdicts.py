@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -51,18 +51,28 @@ def given(value: object) -> str:
 
 
 def all_of(*conditions: bool | None) -> bool | None:
-    """Whether all hold: False if one does not, else None if one is open."""
+    """Whether all hold: False if one does not, else None if one is open; ValueError for what is no condition."""
+    refuse_numbers(conditions)
     return False if any(one is not None and not one for one in conditions) else None if None in conditions else True
 
 
 def any_of(*conditions: bool | None) -> bool | None:
-    """Whether one holds: True if one does, else None if one is open."""
+    """Whether one holds: True if one does, else None if one is open; ValueError for what is no condition."""
+    refuse_numbers(conditions)
     return True if any(conditions) else None if None in conditions else False
 
 
 def opposite(condition: bool | None) -> bool | None:
-    """Whether a condition fails: None if it is open."""
+    """Whether a condition fails: None if it is open; ValueError for what is no condition."""
+    refuse_numbers([condition])
     return None if condition is None else not condition
+
+
+def refuse_numbers(conditions: Iterable[object]) -> None:
+    """ValueError for a condition that is none, such as a number."""
+    for one in conditions:
+        if not isinstance(one, bool | np.bool_ | None):
+            raise ValueError(f"condition must be True, False or None, got {given(one)}")
 
 
 def below(interval: Interval, value: float) -> bool | None:
