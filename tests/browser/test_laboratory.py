@@ -1,10 +1,10 @@
-"""The laboratory of cyclic labels in Chromium, on a page from disk: it obeys its reader, and stands in outputs too."""
+"""The laboratory of cyclic labels in Chromium, on a page from disk: points that move, sight, outputs."""
 
 import copy
 
 import numpy as np
 from browser import laboratory_page
-from browser.laboratory_page import position, press, status, to_the_end, train_to_the_end
+from browser.laboratory_page import position, press, to_the_end, train_to_the_end
 from matplotlib.figure import Figure
 from playwright.sync_api import expect
 
@@ -19,27 +19,6 @@ def test_other_last_weights_are_told_from_the_book_s(page, write, presets):
     changed[0]["run"]["checksum"] ^= 1
     page.goto(write(changed))
     assert "Differs from the book's run in its last weights." in train_to_the_end(page)
-
-
-def test_run_pause_record_back_and_new_start(page, write):
-    page.goto(write())
-    page.get_by_label("speed").select_option("slow")
-    press(page, "Run")
-    page.wait_for_function('document.querySelector(".lab-counter").textContent !== "epoch 0 of 20,000"')
-    press(page, "Pause")
-    page.wait_for_timeout(400)  # the record under way is still drawn
-    stopped = position(page)
-    page.wait_for_timeout(400)
-    assert 0 < position(page) == stopped < 10_000 and status(page).startswith(f"Epoch {stopped:,}:")
-    press(page, "One record")
-    expect(page.locator(".lab-status")).to_contain_text(f"Epoch {stopped + 100:,}:")
-    seed = page.get_by_label("seed")
-    press(page, "Back to 0")
-    expect(page.locator(".lab-status")).to_contain_text("Epoch 0:")
-    expect(seed).to_have_value(str(laboratory.SEED))
-    press(page, "New start")
-    expect(seed).to_have_value(str(laboratory.SEED + 1))
-    assert page.url.endswith(f"&seed={laboratory.SEED + 1}") and position(page) == 0
 
 
 def test_a_point_can_be_drawn_elsewhere(page, write, presets):

@@ -25,15 +25,6 @@ def plots(page: Page) -> Locator:
     return page.locator(".lab-plots figure:not([hidden])")
 
 
-def test_the_legend_stands_at_the_fullest_bin(page, write):
-    """Without a pointer over the plot; at the last bin, where one eigenvalue lies, it said nothing."""
-    page.goto(write())
-    legend = page.locator(".lab-legend").first
-    _, place, _, now, *_ = [one.text_content() for one in legend.locator("th, td").all()]
-    assert legend.locator("th").first.text_content() == "in the bin at" and 100 < int(place.replace(",", "")) < 10_000
-    assert int(now) > 10
-
-
 def test_a_matrix_alone_has_two_plots_and_no_field_without_effect(page, write, presets):
     page.goto(write())
     press(page, labelled(presets, "nothing"))

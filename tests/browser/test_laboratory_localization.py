@@ -19,13 +19,6 @@ def short() -> list[dict]:
     return [laboratory.preset(*one, to | {"steps": 100}) for *one, to in laboratory.PRESETS if one[0] in chosen]
 
 
-def test_each_sign_of_the_biases_is_described(page, write, presets):
-    page.goto(write())
-    for preset in presets:
-        open_preset(page, preset)
-        assert status(page).count("inverse participation ratio") == (1 if preset["key"] == "negative" else 2)
-
-
 def test_training_agrees_with_the_book_s_run(page, write, short):
     page.goto(write(short))
     for one in short:

@@ -1,4 +1,4 @@
-"""The words of every laboratory in Chromium: what its plots and settings are; presets ask before they tell."""
+"""The words of every laboratory in Chromium: what its plots and settings are."""
 
 from browser import laboratory_page
 from browser.laboratory_page import press
@@ -40,8 +40,6 @@ MARKS = {
         "border of a point: seen on one side of it",
     ],
 }
-#: Presets of which there is nothing to run: they tell at once.
-AT_ONCE = ("before", "nothing")
 
 
 def open_preset(page: Page, preset: dict) -> None:
@@ -81,16 +79,3 @@ def test_settings_points_and_bands_are_explained(page, write, lab):
     if lab == "cyclic_labels":  # numbered as in the text
         labels = page.locator(".lab-range label").all_text_contents()
         assert [label.split()[:2] for label in labels] == [["cluster", str(c)] for c in range(1, 7)]
-
-
-def test_a_preset_asks_before_it_tells(page, write, presets):
-    page.goto(write())
-    for preset in presets[1:]:
-        assert preset["ask"].endswith("?")
-        if preset["key"] in AT_ONCE:
-            continue
-        press(page, preset["label"])
-        expect(page.get_by_text(preset["ask"], exact=True)).to_be_visible()
-        expect(page.get_by_text(preset["note"], exact=True)).to_be_hidden()
-        page.locator(".lab-answer:visible").click()
-        expect(page.get_by_text(preset["note"], exact=True)).to_be_visible()

@@ -18,7 +18,7 @@ import vendor
 from browser.conftest import DESK, SITE, Log, watched
 from playwright.sync_api import Browser, Page, expect
 
-from shallow.book import claims, laboratories
+from shallow.book import laboratories
 
 NPM = references.ROOT / "_build" / "npm"
 PHONE = {"width": 390, "height": 844}
@@ -204,13 +204,6 @@ def test_page_needs_nothing_from_outside(shown):
     assert shown.log.clean(), shown.log
 
 
-def test_what_a_page_asks_of_others_is_noted(page, site, log):
-    page.goto(f"{site}/book/glossary.html")
-    assert log.clean()
-    page.evaluate("() => fetch('https://elsewhere.example/').catch(() => null)")
-    assert log.outside == ["https://elsewhere.example/"]
-
-
 def test_axe_finds_nothing_serious_on_a_claim_s_page(page, site, axe):
     page.goto(f"{site}/book/claims/CL-14.html")
     assert hindrances(page, axe) == []
@@ -223,22 +216,3 @@ def test_axe_finds_nothing_serious_with_a_card_open(page, site, axe, theme):
     page.locator("a.claim").first.hover()
     expect(page.locator(".claim-card")).to_be_visible()
     assert hindrances(page, axe) == []
-
-
-@pytest.mark.parametrize(("chapter", "term"), [("cyclic_labels", "bump"), ("localization", "participation")])
-def test_search_finds_the_subject_of_a_chapter(page, site, log, chapter, term):
-    """From the field of another page to the chapter, which shows where the term is."""
-    name = f"book/{claims.documents()[chapter].paper}"
-    page.goto(f"{site}/{references.pages()[0]}.html")
-    page.keyboard.press("Control+k")
-    page.locator("input[type=search]:focus").fill(term)
-    page.keyboard.press("Enter")
-    summary = page.locator("#search-results p.search-summary, #search-results > p").first
-    expect(summary).to_have_text(re.compile(r"Search finished"), timeout=30_000)
-    assert 0 < page.locator("#search-results ul.search > li > a").count() < len(references.pages())
-    # By keyboard: excerpts arrive late and push the links down, under a mouse that is about to click.
-    page.locator(f"#search-results ul.search a[href*='{name}.html']").first.press("Enter")
-    page.wait_for_url(f"{site}/{name}.html*", timeout=30_000)
-    expect(page.locator("article h1").first).to_be_visible()
-    assert term.lower() in page.locator("article").inner_text().lower()
-    assert log.clean(), log

@@ -3,7 +3,6 @@
 import pdf
 import pypdfium2
 import pytest
-from playwright.sync_api import Browser
 from pypdfium2 import raw
 
 # Elements of the text that reach beyond the sheet, or hide a part of themselves.
@@ -50,20 +49,6 @@ def test_a_chapter_can_be_printed(browser, tmp_path, page):
     content = file.read_bytes()
     assert f"URI ({pdf.address()}".encode() in content and b"file:" not in content
     printed.close()
-
-
-def test_what_is_cut_or_half_empty_is_found(browser: Browser, tmp_path):
-    """The checks above, on a page that is wrong."""
-    page, file = browser.new_page(viewport={"width": 600, "height": 800}), tmp_path / "wrong.pdf"
-    page.set_content(
-        '<article><pre id="a" style="width: 90px; overflow: auto">a line that is longer than its box</pre>'
-        '<hr style="width: 700px"><p style="break-after: page">short</p><p>last</p></article>'
-    )
-    cut = page.evaluate(CUT)
-    assert len(cut) == 2 and 'id="a"' in cut[0] and "<hr" in cut[1]
-    page.pdf(path=file, format="A4")
-    assert filled(pypdfium2.PdfDocument(file)[0]) < 0.5
-    page.close()
 
 
 @pytest.mark.parametrize("page", pdf.chapters())

@@ -22,12 +22,6 @@ def test_the_table_fits_its_column(page, site, window, media):
     assert table.evaluate_all(BEYOND) <= 1
 
 
-def test_no_box_of_code_is_cut_on_a_desk(page, site):
-    page.set_viewport_size(DESK)
-    page.goto(f"{site}/{ADDRESS}")
-    assert page.locator("article pre").evaluate_all(BEYOND) <= 1
-
-
 def test_a_row_is_short_and_unfolds_by_keyboard(page, site, log):
     page.goto(f"{site}/{ADDRESS}")
     rows = page.locator("table.ledger-records tr[id]")
