@@ -32,7 +32,9 @@ def folding_network(depth: int) -> Stack:
     checks.integers(1, depth=depth)
     both = np.vstack([_EYE, -_EYE])
     if depth == 1:
-        return _stack([*_all_at_once(_EYE, np.zeros(shells.DIMENSION))])
+        starts, slopes = (np.repeat(values, len(both)) for values in ([0.0, *KNOTS], [-3.0, 2.0, 2.0, 2.0]))
+        offset = np.array([10.0 * shells.DIMENSION - MIDDLE])
+        return _stack([(np.vstack([both] * (1 + len(KNOTS))), -starts), (slopes[None], offset)])
     absolute = np.hstack([_EYE, _EYE])
     second = np.vstack([absolute.sum(axis=0), *[absolute] * len(KNOTS)])
     starts, slopes = np.append(0.0, np.repeat(KNOTS, len(_EYE))), np.append(-3.0, np.full(len(second) - 1, 2.0))
@@ -41,33 +43,6 @@ def folding_network(depth: int) -> Stack:
     if depth > 2:
         sums += [*[(np.ones((1, 1)), np.zeros(1))] * (depth - 3), (np.ones((1, 1)), np.array([-MIDDLE]))]
     return _stack([(both, np.zeros(len(both))), (second, -starts), *sums])
-
-
-def from_seven_units() -> Stack:
-    r"""The fold from a first layer of seven units, $\mathrm{ReLU}(x_i + 7) = x_i + 7$, and a second one of 56."""
-    return _stack([(_EYE, np.full(shells.DIMENSION, 7.0)), *_all_at_once(_EYE, np.full(shells.DIMENSION, -7.0))])
-
-
-def hidden_from(first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Two points, of class 0 and of class 1, that a first layer of weights (k, 7), k < 7, cannot tell apart.
-
-    Along a unit vector k in the kernel of W the points $c + e$ and $c + e + \sqrt 3\,k$ with $e \perp k$ of length 1
-    have the distances 1 and 2 from a centre c, and $W x$ is the same.
-    """
-    checks.array((None, shells.DIMENSION), first=first)
-    checks.within(f"[0, {shells.DIMENSION})", first_units=len(first))
-    directions = np.linalg.svd(np.asarray(first, dtype=np.float64))[2]
-    inner = shells.CENTRE * np.ones(shells.DIMENSION) + directions[0]
-    return inner, inner + 3**0.5 * directions[-1]
-
-
-def _all_at_once(first: np.ndarray, shift: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    r"""Hidden layer $\mathrm{ReLU}(\pm(z_i + \text{shift}_i) - b)$ and the logit."""
-    both = np.vstack([first, -first])
-    starts = np.repeat([0.0, *KNOTS], len(both)) - np.tile(np.concatenate([shift, -shift]), 1 + len(KNOTS))
-    slopes = np.repeat([-3.0, 2.0, 2.0, 2.0], len(both))
-    offset = 10.0 * shells.DIMENSION - MIDDLE
-    return [(np.vstack([both] * (1 + len(KNOTS))), -starts), (slopes[None], np.array([offset]))]
 
 
 def _stack(layers: list[tuple[np.ndarray, np.ndarray]]) -> Stack:

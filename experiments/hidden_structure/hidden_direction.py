@@ -1,4 +1,4 @@
-r"""Hidden weights and a hidden direction: cosines, their law for random weights, and the first push of training.
+r"""Hidden weights and a hidden direction: cosines, and the first push of training.
 
 For inputs $x \sim N(0, \Sigma)$ whose label is $q(v)$ with $v = e \cdot x$, the vector
 
@@ -58,24 +58,6 @@ def aligned(cosine: np.ndarray, threshold: float = 0.5) -> np.ndarray:
     known = np.isfinite(cosine).sum(axis=-1)
     reached = (np.nan_to_num(cosine) >= threshold).sum(axis=-1)
     return np.divide(reached, known, out=np.full(np.shape(known), np.nan), where=known > 0)
-
-
-class RandomCosine:
-    r"""The law of $|\cos|$ between a fixed and a uniformly random direction in D dimensions.
-
-    The square has the law Beta(1/2, (D - 1)/2).  Gaussian weights follow it exactly, weights with independent uniform
-    coordinates to leading order in 1/D, for a direction that is spread over the coordinates.
-    """
-
-    def __init__(self, dimension: int):
-        checks.integers(2, dimension=dimension)
-        self.dimension = dimension
-
-    @property
-    def mean(self) -> float:
-        r"""$\Gamma(D/2) / (\sqrt\pi\,\Gamma((D+1)/2))$, about $\sqrt{2/(\pi D)}$."""
-        half = self.dimension / 2
-        return float(np.exp(special.gammaln(half) - special.gammaln(half + 0.5)) / np.pi**0.5)
 
 
 class Push(NamedTuple):

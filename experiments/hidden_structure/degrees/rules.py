@@ -8,7 +8,7 @@ are *flat* if their standard deviation there is at most a share of that of y.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -407,12 +407,6 @@ def hs_67(
         }
         | {"everywhere": everywhere(correlated, (12, 13)) | everywhere(given, (19, 20))},
     )
-
-
-@cache
-def spread_of_v(run: int, size: int) -> float:
-    """Standard deviation of v of independent inputs, whose largest |v| is 2, in a run of so many points."""
-    return float(hidden_index.draw("independent", run, size=size).v.std())
 
 
 def ten_epochs(orthants: xr.Dataset) -> tuple[Interval, Interval, Interval, list[str]]:

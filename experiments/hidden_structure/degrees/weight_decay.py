@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 
 from experiments.hidden_structure import hidden_direction, polynomials
 from experiments.hidden_structure.cited import silent_alignment
@@ -32,41 +31,6 @@ def alone(weights: np.ndarray, steps: int, decay: float, rate: float = 1.0) -> t
         before = w.copy()
         backpropagation.adadelta(w, nothing, moved, square, rate, decay)
     return w, float(np.mean(w * before < 0))
-
-
-#: PyTorch's optimisers with rate and decay: AdaDelta's default on both sides of 2, the author's two, and others.
-OTHERS = (
-    ("Adadelta", 1.0, 1.9),
-    ("Adadelta", 1.0, 2.2),
-    ("Adadelta", 1.0, 10.0),
-    ("Adadelta", 1.0, 100.0),
-    ("RMSprop", 0.01, 300.0),
-    ("Adam", 0.001, 3000.0),
-    ("AdamW", 0.001, 1000.0),
-    ("AdamW", 0.001, 2100.0),
-    ("SGD", 1.0, 1.9),
-    ("SGD", 1.0, 2.2),
-)
-
-
-def by_optimiser(steps: Sequence[int] = (500, 2000)) -> tuple[list[str], list[list[object]]]:
-    """Size of a weight under its decay alone after some steps, by PyTorch's optimisers: header and rows.
-
-    From 200 Gaussian weights of deviation 0.05; below 1e-4 a size is "gone", above 1e6 "without bound".
-    """
-    rows = []
-    for name, rate, decay in OTHERS:
-        start = 0.05 * torch.randn(200, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-        w = torch.nn.Parameter(start)
-        optimiser, sizes = getattr(torch.optim, name)([w], lr=rate, weight_decay=decay), []
-        for step in range(1, steps[-1] + 1):
-            w.grad = torch.zeros_like(w)
-            optimiser.step()
-            if step in steps:
-                sizes.append(float(w.detach().square().mean().sqrt()))
-        words = ["gone" if size < 1e-4 else f"{size:.4f}" if size < 1e6 else "without bound" for size in sizes]
-        rows.append([name, f"{rate:g}", f"{decay:g}", f"{rate * decay:g}", *words])
-    return ["optimiser", "rate", "decay", "rate times decay", *(f"after {step} steps" for step in steps)], rows
 
 
 def law(epochs: float | np.ndarray, decay: float, rate: float = 1.0) -> np.ndarray:

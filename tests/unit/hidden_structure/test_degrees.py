@@ -357,11 +357,3 @@ def test_layers_after_an_epoch_and_a_batch():
     before, after = map(weight_decay.signs, pairs)
     assert before["flips"] < 0.1 and after["flips"] > 0.9
     assert after["size"] == pytest.approx(float(weight_decay.law(2, 10)), rel=0.12)
-
-
-def test_decay_alone_by_optimiser():
-    header, rows = weight_decay.by_optimiser((100, 400))
-    size = {tuple(row[:3]): row[4:] for row in rows}
-    assert len(header) == 6 and size["SGD", "1", "2.2"][1] == "without bound" and size["SGD", "1", "1.9"][1] == "gone"
-    ours, _ = weight_decay.alone(np.full(3, 0.05), 400, 100.0)
-    assert float(size["Adadelta", "1", "100"][1]) == pytest.approx(np.abs(ours).mean(), rel=0.05)

@@ -37,12 +37,10 @@ def test_the_author_s_stopping_changes_the_end_and_not_the_path():
 
 def test_more_points_of_one_draw_at_equal_steps():
     """The validation and test points stay, and so does the scale of the inputs."""
-    options = {"size": 400, "steps": 40, "early": 2}
-    few, many = (polynomial_probes.sampled(1, 3, points, **options) for points in (64, 320))
+    options = {"steps": 40, "early": 2}
+    few, many = (polynomial_probes.at_one_scale(1, 3, points, **options) for points in (64, 320))
     assert (int(few.epochs), int(many.epochs)) == (20, 4)
     assert float(few.path_square[0]) == float(many.path_square[0])
-    with pytest.raises(ValueError, match="points"):
-        polynomial_probes.sampled(1, 3, 321, **options)
 
 
 def test_run_0_starts_from_the_author_s_weights_in_pairs():
