@@ -290,7 +290,6 @@ RECORDS: dict[str, Recipe] = {
     "kernels_11": recipe(
         "correlated", 11, range(5), "Figures 14 to 16: a kernel machine after each epoch", pictured=(0, 16, END)
     ),
-    "kernels_11_ends": recipe("correlated", 11, range(5, 10), "Five further runs, without machines between", at=(0,)),
     "kernels_12": recipe(
         "correlated", 12, range(10), "Figures 17 to 19: kernel machines", at=(0, 1), pictured=(0, 1, END)
     ),

@@ -9,8 +9,6 @@ network, and Rc the share of the variance of y on |v| <= 1 that the machine expl
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import xarray as xr
 
@@ -90,15 +88,6 @@ def lead(paths: xr.Dataset, level: float = 0.8) -> Interval:
 def ahead(paths: xr.Dataset, epoch: int) -> Interval:
     """Rc of the kernel minus that of the network at an epoch, mean over runs."""
     return stats.student((kernel_fit(paths, [epoch]) - network_fit(paths, [epoch])).values.ravel())
-
-
-def linked(paths: xr.Dataset, last: int = 20) -> tuple[np.ndarray, np.ndarray]:
-    """Rank correlation of the one-epoch changes of F and of r in each run, and mean of F's with the r of other runs."""
-    moments = [moment for moment in epochs_of(paths) if moment <= last]
-    pair = paths.path_aligned.sel(epoch=moments).fillna(0.0), correlation(paths, moments)
-    F, r = (np.diff(values.transpose("run", ...).values, axis=1) for values in pair)
-    pairs = np.array([[np.nan_to_num(stats.rank_correlation(a, b)) for b in r] for a in F])
-    return np.diag(pairs).copy(), (pairs.sum(axis=1) - np.diag(pairs)) / (len(pairs) - 1)
 
 
 def largest_step(series: np.ndarray) -> np.ndarray:
@@ -368,21 +357,6 @@ def leaders(parts: xr.Dataset) -> tuple[list[str], list[list[object]]]:
         values = [inside.sel(epoch=epoch, learner=name).values for name in LEARNERS]
         rows.append([int(epoch), *(f"{np.median(one):.2f} ({one.min():.2f} to {one.max():.2f})" for one in values)])
     return ["epoch", *LEARNERS.values()], rows
-
-
-def first_over_output(parts: xr.Dataset) -> str:
-    """By how much the first layer's part is ahead of the output layer's, at epochs 3 and 10, over runs."""
-    inside = parts.r2.sel(range="bulk")
-    lines = []
-    for epoch, name in itertools.product((3, 10), ("output", "output, all")):
-        ahead = inside.sel(epoch=epoch, learner="first") - inside.sel(epoch=epoch, learner=name)
-        late = inside.sel(epoch=epoch, learner=name) - inside.sel(epoch=epoch, learner="network")
-        points = "8,000" if "all" in name else "2,000"
-        lines.append(
-            f"epoch {epoch:2}: first layer's part over the output layer on {points} points "
-            f"{stats.student(ahead.values)}, that over the network {stats.student(late.values)}"
-        )
-    return "\n".join(lines)
 
 
 #: What the table calls the learners of the record who_leads.

@@ -326,12 +326,6 @@ RECORDS: dict[str, Recipe] = {
         "Figure 5b: network and machine on all 8,000 training points",
         **CHAOTIC,
     ),
-    "machines_large_C": _compared(
-        {"degree": [8], "run": [0, 1, 2]},
-        {"learners": ("last",), "penalties": (100.0,), "cross_validated": False},
-        "Tangent machines of networks that end as constants, at the author's largest C, 2,500 points",
-        agreement=Agreement(rounding=("gap",)),  # what the solver leaves when it meets its tolerance
-    ),
     "machines_frozen": _compared(
         {"mode": ["stop-first", "first-last", "reinit"], "degree": [3, 6], "run": list(range(5))},
         {"learners": ("network", "initial", "last")},

@@ -30,16 +30,6 @@ TANGENT = "hidden_structure/shell_machines/tangent_training"  # tangent machines
 #: The author's logged test errors, of the network and of the machine on its tangent kernel, not refitted at degree 8.
 AUTHOR_NETWORK = {3: 0.00134, 4: 0.0066, 5: 0.0033, 6: 0.0174, 7: 0.152, 8: 0.207, 9: 0.134}
 AUTHOR_TANGENT = {3: 0.00112, 4: 0.0044, 5: 0.0023, 6: 0.0554, 7: 0.135, 9: 0.117}
-#: And his cross-validated errors, of the Gaussian machine and of the one on the tangent kernel.
-AUTHOR_CV = {
-    3: (0.0736, 0.00084),
-    4: (0.340, 0.0119),
-    5: (0.571, 0.0089),
-    6: (0.536, 0.0387),
-    7: (0.339, 0.108),
-    8: (0.21260, 0.2131),
-    9: (0.14278, 0.14273),
-}
 
 
 # What rules and pages measure.

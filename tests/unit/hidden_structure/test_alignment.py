@@ -95,14 +95,6 @@ def test_the_kernel_leads_the_network():
     assert rules.rising(paths.r.sel(moment=range(13)), 2.0).tolist() == [rules.NEVER] * 5
 
 
-def test_changes_of_two_series_in_a_run_and_between_runs():
-    paths = kernels(F=4, r=4)
-    own, others = rules.linked(paths)
-    assert np.allclose(own, 1) and np.allclose(others, 1)
-    apart = kernels(F=4, r=9)
-    assert (rules.linked(apart)[0] < 0.2).all()
-
-
 def steady(kind, late):
     """Degree 11: all measures rise evenly, or the kernel's in one step, or hardly; and when it and degree 7 align."""
     paths = kernels(F=16, last=20)
