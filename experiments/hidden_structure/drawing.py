@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.hidden_structure import authors, laboratory, shells
+from experiments.hidden_structure import laboratory, shells
 from shallow import stats
 from shallow.book import figures
 
@@ -78,63 +78,12 @@ def figure_3(axes: Sequence[Axes], curves: xr.Dataset, points: Mapping[int, tupl
             ax.legend(fontsize="x-small", markerscale=4, loc="lower right")
 
 
-def decay_law(
-    axes: Sequence[Axes], paths: xr.Dataset, path: np.ndarray, ends: Mapping[str, tuple[np.ndarray, np.ndarray]]
-) -> None:
-    """Norms along training with the law `path` at their epochs; norms at the end against the law; mean cosines.
-
-    `paths` are runs of one network under strong decay; `ends` maps a label to pairs of norms, by the law and measured.
-    """
-    epochs = np.arange(len(path))
-    left, middle, right = axes
-    for run in paths.run.values:
-        one = paths.sel(run=run, epoch=epochs)
-        left.semilogy(epochs, one.path_norm, "-", color=figures.COLOURS["recorded"], lw=0.5)
-        right.plot(epochs, one.path_mean_cosine, "-", color=figures.COLOURS["recorded"], lw=0.5)
-    left.semilogy(epochs[1:], path[1:], "k:", lw=1.6)
-    left.set(xlabel="epoch", ylabel="norm of the weights / initial", ylim=(0.08, 1.2))
-    left.set_yticks([0.1, 0.2, 0.5, 1], ["0.1", "0.2", "0.5", "1"])
-    left.minorticks_off()
-    for (label, (law, norm)), marker in zip(ends.items(), "o^sD", strict=False):
-        middle.plot(law, norm, marker, ms=4, mfc="none", mew=0.9, label=label)
-    low, high = middle.get_xlim()
-    middle.plot([low, high], [low, high], "k:", lw=1)
-    middle.set(xlabel="norm by the law", ylabel="norm at the end / initial")
-    middle.legend(fontsize="x-small", loc="upper left")
-    right.set(xlabel="epoch", ylabel=r"mean $|\cos(w_j, \mathbf{1})|$", ylim=(0, 0.4))
-
-
 # Networks on orthants.
 
 EMPTY, ELSEWHERE = "#D55E00", "#0072B2"
 BY_DEPTH = [
     dict(style, marker=marker, ms=4) for style, marker in zip(figures.mode_styles(5), "osD^v", strict=True)
 ]  # of one to five hidden layers
-
-
-def orthant_strips(ax: Axes, runs: xr.Dataset) -> None:
-    """Accuracy of every network by depth, in the empty orthant and elsewhere, beside the document's five and mean.
-
-    Args:
-        runs: last weights of the document's networks, empty and others by depth and run.
-    """
-    names = {"empty": "empty orthant", "others": "populated orthants"}
-    for depth in authors.DEPTHS:
-        first = depth == authors.DEPTHS[0]
-        for name, at, marker, colour in (("empty", -0.26, "o", EMPTY), ("others", 0.2, "^", ELSEWHERE)):
-            own, log = runs[name].sel(depth=depth).values, np.array(authors.LOGS["network"][depth][name])
-            style = {"marker": marker, "color": colour, "ls": "none", "ms": 4}
-            label = names[name] if first else None
-            ax.plot(depth + at + figures.swarm(own, 0.01, half=0.12), own, alpha=0.75, label=label, **style)
-            label = "the document's runs" if first and name == "empty" else None
-            ax.plot(depth + at + 0.19 + figures.swarm(log, 0.01, half=0.03), log, mfc="none", label=label, **style)
-            mean = authors.TABLE_1["network"][depth][name][0]
-            label = "its printed mean" if first and name == "empty" else None
-            ax.plot(depth + at + 0.19, mean, marker="_", color="k", ms=12, mew=1.6, ls="none", label=label)
-    for level in (0.5, 0.75):
-        ax.axhline(level, color="k", ls=":", lw=0.8)
-    ax.set(xlabel="hidden layers", ylabel="accuracy", xticks=authors.DEPTHS, ylim=(0.46, 1.02))
-    ax.grid(False, axis="x")
 
 
 def against_width(ax: Axes, sizes: Mapping[int, xr.Dataset], name: str = "learned") -> None:
@@ -210,33 +159,6 @@ def radial_profiles(axes: Sequence[Sequence[Axes]], learners: Mapping[str, xr.Da
         ax.set_title(f"{region} orthant", fontsize="medium")
     for ax in axes[-1]:
         ax.set_xlabel("radius")
-
-
-def networks_and_machines(ax: Axes, own: xr.Dataset, ended: xr.Dataset, column: str) -> None:
-    """One column of Table 1, `empty` or `others`: every network, its tangent machine as run, and solved on the logit.
-
-    Args:
-        own, ended: machines in the author's form and solved on the logit, by depth and run, with their networks.
-    """
-    marks = (
-        ("network", "train", "o", "full"),
-        ("tangent machine as run", "test", "s", "none"),
-        ("solved on the logit", "label_plus", "^", "full"),
-    )
-    for depth in map(int, own.depth.values):
-        forms = [own[f"network_{column}"].sel(depth=depth), own[column].sel(depth=depth)]
-        forms += [ended[column].sel(depth=depth)] if depth in ended.depth else []
-        at = depth + np.array([-0.2, 0.0, 0.2])[: len(forms)]
-        ax.plot(at, np.stack(forms), "-", color=figures.COLOURS["null"], lw=0.6, zorder=1)
-        for x, values, (name, colour, marker, fill) in zip(at, forms, marks, strict=False):
-            dots = dict(marker=marker, color=figures.COLOURS[colour], fillstyle=fill, ms=4, linestyle="none")
-            ax.plot(np.full(len(values), x), values, label=name if depth == 1 else None, **dots)
-        for kind, shift in (("network", -0.34), ("tangent machine", 0.34)):
-            logged = authors.LOGS[kind][depth][column]
-            name = "the document's, left and right" if depth == 1 and shift < 0 else None
-            ax.plot(np.full(5, depth + shift), logged, "x", color="k", ms=3.5, mew=0.8, label=name)
-    ax.set(xlabel="hidden layers", xticks=own.depth.values)
-    ax.grid(False, axis="x")
 
 
 # Alignment and kernels along training; frozen first layers; the hidden coordinate given.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
@@ -46,31 +45,3 @@ def silent_panels(axes: Sequence[Axes], runs: xr.Dataset, shuffled: xr.Dataset) 
     for ax in axes:
         ax.axvline(0.3, color="k", ls=":", lw=1)
         ax.set(xlim=(-0.05, 1), ylim=(0, None))
-
-
-def parity_paths(axes: Sequence[Axes], networks: xr.Dataset, machines: xr.Dataset) -> None:
-    """Accuracy on the uniform half by epoch, a panel for each number of points, with the better kernel machine."""
-    best = float(machines.accuracy.sel(half="uniform", learner=["rbf", "ntk"]).mean("seed").max())
-    for ax, points in zip(axes, networks.train.values.tolist(), strict=True):
-        for decay, style in zip(networks.decay.values.tolist(), figures.mode_styles(networks.sizes["decay"])):
-            one = networks.path.sel(train=points, decay=decay)
-            for seed in one.seed.values:
-                ax.plot(one.epoch, one.sel(seed=seed), lw=0.8, alpha=0.8, **style)
-            ax.plot([], [], label=f"weight decay {decay:g}", **style)
-        ax.axhline(best, color=figures.COLOURS["null"], lw=1.5, label="kernel machine, 5,000 points")
-        ax.set(xlabel="epoch", ylim=(0.4, 1.02))
-        ax.set_title(f"{points:,} points", fontsize="medium")
-
-
-def two_stage_ratios(ax: Axes, theirs: Mapping[str, xr.DataArray], regular: Mapping[str, xr.DataArray]) -> None:
-    """Test error of the network over those of kernel machines, by degree; filled with their algorithm, open without."""
-    looks = {"final": (figures.COLOURS["train"], "s", -0.08), "initial": (figures.COLOURS["test"], "^", 0.08)}
-    for ratios, side, filled in ((theirs, -0.16, True), (regular, 0.16, False)):
-        for kernel, ratio in ratios.items():
-            colour, marker, shift = looks[kernel]
-            x = np.repeat(ratio.degree.values + side + shift, ratio.sizes["run"])
-            name = f"over {kernel} NTK" if filled else None
-            face = colour if filled else "none"
-            ax.semilogy(x, ratio.values.ravel(), marker, ms=4, color=colour, mfc=face, label=name)
-    ax.axhline(1, color=figures.COLOURS["null"], lw=1)
-    ax.set(xlabel="degree $d$", ylabel="network / kernel, test error", xticks=ratio.degree.values)

@@ -293,12 +293,6 @@ RECORDS: dict[str, Recipe] = {
     "two_stage_regular": _regular(
         {"degree": list(DEGREES)}, "The document's training against its tangent kernels", epochs=120
     ),
-    "two_stage_starts": _regular(
-        {"start": ["paired", "default"], "degree": list(DEGREES)},
-        "Other initialisations of the document's training",
-        epochs=120,
-        machines=False,
-    ),
     "two_stage_noise": _regular(
         {"noise": [0.0, 0.1, 0.5, 1.0], "degree": [3, 4, 5, 6, 7]},
         "Label noise of random sign: network and tangent kernels on the same 2,500 points",

@@ -152,36 +152,3 @@ def hs_23(widths, *, folds, works, gain, rise):
         {"share of folding networks, narrower": {f"{d} layers, {m}": one for (d, m), (one, _) in working.items()}}
         | {"widened": match, "widened, accuracy": widened(sizes, "empty"), "folding": folding_at},
     )
-
-
-# What the page adds.
-
-
-def by_coordinate(network, points: shells.Points) -> np.ndarray:
-    """Correlation of the output at points of one orthant and at their reflections in each coordinate; shape (D,)."""
-    here = network.forward(points.x)[0].astype(float)
-    flipped = (points.x * (1 - 2 * axis) for axis in np.eye(points.x.shape[1]))
-    return np.array([np.corrcoef(here, network.forward(x)[0].astype(float))[0, 1] for x in flipped])
-
-
-def ranks(network, task: shells.Task, *, every: int = 1) -> np.ndarray:
-    """For points of the empty orthant whose nearest training point in features has their class, its rank by |x|.
-
-    The share of the training points of that class that are nearer to the point after folding; ascending.  Near 0 the
-    features have kept |x|; where they have kept the class alone, the rank is uniform on [0, 1].
-
-    Args:
-        every: take only every so manieth point of the orthant.
-    """
-    unseen, train = task.test[task.test.orthant == task.empty[0]][::every], task.train
-    found = train[folding.nearest(network.features(unseen.x)[0], network.features(train.x)[0])]
-    shares = []
-    for label in (0, 1):
-        chosen = (unseen.label == label) & (found.label == label)
-        x, z = (np.abs(points.x[chosen]) for points in (unseen, found))
-        pool = np.abs(train.x[train.label == label])
-        shares += [
-            float((np.linalg.norm(pool - one, axis=1) < distance).mean())
-            for one, distance in zip(x, np.linalg.norm(x - z, axis=1), strict=True)
-        ]
-    return np.sort(shares)

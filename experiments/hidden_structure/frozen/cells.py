@@ -74,11 +74,6 @@ def output_machine(
 
 
 RECORDS: dict[str, Recipe] = {
-    "warm_up_5": polynomials.of_networks(
-        {"warmup": [0, 1, 2, 3], "run": polynomials.RUNS},
-        {"degree": 5, "mode": "stop-first", **polynomials.STOPPING},
-        "Degree 5: networks whose first layer is frozen after a warm-up of zero to three epochs",
-    ),
     "frozen_all_points": Recipe(
         output_machine,
         {"mode": ["stop-first", "first-last"], "run": list(range(5))},

@@ -1,12 +1,10 @@
 """The rules on folding, on planted data, and its measures by hand."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from planted.records import table, verdicts
 
-from experiments.hidden_structure import authors, constructed, shells
+from experiments.hidden_structure import authors
 from experiments.hidden_structure.folding import cells, rules
 from experiments.hidden_structure.orthants import rules as networks
 
@@ -108,19 +106,6 @@ test_capacity = verdicts(
 @pytest.fixture(autouse=True)
 def put_together(monkeypatch):
     monkeypatch.setattr(networks, "by_width", dict)  # planted as it is put together
-
-
-def test_a_fold_is_symmetric_in_every_coordinate_and_a_line_in_none():
-    points = shells.sample(np.random.default_rng(0), np.where(np.arange(128) == 5, 50, 0))
-    assert rules.by_coordinate(constructed.folding_network(2), points) == pytest.approx(1)
-    line = SimpleNamespace(forward=lambda x: x.sum(axis=1)[None])
-    assert (rules.by_coordinate(line, points) < 0.95).all()
-
-
-def test_ranks_of_features_that_keep_absolute_values():
-    task = shells.draw("ranks")
-    assert np.median(rules.ranks(constructed.folding_network(2), task, every=10)) < 0.01
-    assert 0.2 < np.median(rules.ranks(constructed.folding_network(3), task, every=10)) < 0.8
 
 
 def test_quotient_by_hand():
