@@ -117,12 +117,6 @@ def test_softplus_trajectories_are_those_of_torch_optim(rule, normalise, device)
     assert distance([tanh], [expected[-1]]) > 1e-3  # another activation, another run
 
 
-def test_a_softplus_trainer_refuses_other_students():
-    x, y, student = problem()
-    with pytest.raises(ValueError, match="student must be a SoftplusStudent, got a Student"):
-        first_layer.SoftplusTrainer(x, y, student, GD(), dtype=torch.float64)
-
-
 @pytest.mark.parametrize("device", [None, "cpu"])
 @pytest.mark.parametrize("normalise", [None, "before", "after"])
 @pytest.mark.parametrize("decay", [1.0, 0.6])
@@ -235,13 +229,6 @@ def test_compiled_steps_are_those_of_pytorch(rule, normalise, activation):
             found[device] = trainer.student.W, np.array([float(loss) for loss in losses])
         assert distance([found[None][0]], [found["cpu"][0]]) < tolerance
         np.testing.assert_allclose(found[None][1], found["cpu"][1], rtol=tolerance)
-
-
-@pytest.mark.parametrize("device", ["gpu", "cuda:99", 1.5])
-def test_a_device_that_is_not_there_is_refused(device):
-    x, y, student = problem()
-    with pytest.raises(ValueError, match=f"device must be one that PyTorch finds, or None, got {device!r}"):
-        first_layer.Trainer(x, y, student, GD(), dtype=torch.float64, device=device)
 
 
 @pytest.mark.parametrize(("real", "error"), [(np.float32, 3e-7), (np.float64, 6e-16)])

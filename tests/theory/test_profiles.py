@@ -46,9 +46,3 @@ def test_columns_are_made_equal_and_nothing_else():
     np.testing.assert_allclose(lengths[[0, 1, 3]], lengths[0])
     assert not equal[:, 2].any()
     np.testing.assert_allclose(equal[:, 1] / lengths[1], W[:, 1] / np.linalg.norm(W[:, 1]))
-
-
-def test_impossible_profiles_are_refused():
-    for bad in (np.array([1.0, 0.0]), np.array([1.0, np.nan]), np.ones((2, 2))):
-        with pytest.raises(ValueError, match="variances"):
-            ProfileLaw(10, bad)

@@ -10,6 +10,7 @@ import inspect
 import pkgutil
 import re
 import types
+from functools import partial
 
 import numpy as np
 import pytest
@@ -28,8 +29,9 @@ from shallow import receptive_fields as fields
 from shallow.data import cyclic, images, nlgp, single_index
 from shallow.display import short
 from shallow.kernels import empirical
-from shallow.spectra import esd, marchenko_pastur, tail_laws, tails
-from shallow.train import first_layer, flow, univariate
+from shallow.spectra import esd, marchenko_pastur, tail_laws, tails, tops
+from shallow.train import ensemble, first_layer, flow, online, plain, univariate
+from shallow.train import whole_committee as whole
 
 TABLES = (cases_networks, cases_train, cases_kernels, cases_measures)
 ALL = [case for table in TABLES for case in table.CASES]
@@ -219,6 +221,11 @@ def test_results_have_plain_strides_and_are_shown_in_a_few_lines(name):
             assert "array(" not in repr(one) and len(repr(one).splitlines()) <= 10
 
 
+STACKED = partial(ensemble.train, **cases_train.STACK, loss="bce-logit", optimiser="adam", rate=0.1, epochs=2, batch=4)
+ONLINE = partial(online.train, **cases_train.COMMITTEES, **cases_train.SHORT)
+WHOLE = partial(whole.train, **cases_train.WHOLE, steps=[1, 2], batch=4)
+PLAIN = partial(plain.train, given.X, network=given.NETWORK, step=0.1, steps=1)
+
 #: What no single fault reaches: arguments that do not fit together, or have no meaning.
 REFUSED = [
     ("periods", lambda: cyclic.sample(5, design="two_rightmost", periods=1)),
@@ -282,6 +289,49 @@ REFUSED = [
     ("values", lambda: tail_laws.PowerLaw.fit(given.VALUES, 1e9)),
     ("x", lambda: tail_laws.PowerLaw(2.0, 2.5).log_density([1.0, 3.0])),
     ("first and second", lambda: tail_laws.vuong(*cases_measures.LAWS[:1], tail_laws.Exponential(2.0, 1.0), [3.0])),
+    ("networks", lambda: STACKED(y=given.CLASSES, networks=mlp.Stack(given.STACK.parameters * np.inf, (3, 4, 1)))),
+    ("x", lambda: STACKED(y=given.CLASSES, x=np.stack([given.X] * 3))),
+    ("y", lambda: STACKED(y=given.SIGNS)),
+    ("validation x", lambda: STACKED(y=given.CLASSES, validation=(given.X[:, :1], given.CLASSES))),
+    ("validation y", lambda: STACKED(y=given.CLASSES, validation=(given.X, given.CLASSES + 1))),
+    ("validation", lambda: STACKED(y=given.CLASSES, patience=3)),
+    ("batch", lambda: STACKED(y=given.CLASSES, batch=9)),
+    ("records", lambda: STACKED(y=given.CLASSES, records=[0, 3])),
+    ("W", lambda: ONLINE(networks=committee.Committee(np.full((1, 4, 10), np.nan), np.zeros((1, 4))))),
+    ("processes", lambda: ONLINE(processes=[given.RING] * 3)),
+    ("processes", lambda: ONLINE(processes=(nlgp.Process(9, 2, 3), nlgp.Process(9, 1, 3)))),
+    ("processes", lambda: ONLINE(processes=(given.RING, nlgp.Process((2, 5), 1, 3)))),
+    ("batch", lambda: ONLINE(batch=5)),
+    *(("bounds", partial(ONLINE, bounds=ends)) for ends in ((1, -1), (0.5, 1), (np.zeros(3), 1), (np.nan, 1))),
+    ("rates", lambda: WHOLE(cases_train.MACHINE, rates=whole.Rates(-1.0, 1.0))),
+    ("batch", lambda: WHOLE(cases_train.MACHINE, batch=5)),
+    ("steps", lambda: WHOLE(cases_train.MACHINE, steps=[3, 2])),
+    ("bounds", lambda: WHOLE(cases_train.MACHINE, bounds=(1.0, 0.0))),
+    ("processes", lambda: WHOLE(cases_train.MACHINE, processes=[given.RING])),
+    ("labels", lambda: WHOLE(cases_train.MACHINE, labels=(1.0,))),
+    ("a", lambda: WHOLE(dataclasses.replace(cases_train.MACHINE, a=np.zeros(3)))),
+    ("activation", lambda: WHOLE(dataclasses.replace(cases_train.MACHINE, activation="tanh"))),
+    ("y", lambda: PLAIN(2 * given.SIGNS, loss="hinge")),
+    ("y", lambda: PLAIN(0 * given.SIGNS, loss="bce")),
+    ("student", lambda: first_layer.SoftplusTrainer(given.X, given.Y, given.SINGLE, first_layer.GD())),
+    ("device", lambda: first_layer.Trainer(given.X, given.Y, given.SINGLE, first_layer.GD(), device="gpu")),
+    ("device", lambda: first_layer.Trainer(given.X, given.Y, given.SINGLE, first_layer.GD(), device="cuda:99")),
+    ("values", lambda: tops.rise(np.arange(30.0))),
+    ("alpha", lambda: tail_laws.PowerLaw(1.0, 1.0)),
+    ("values over xmin", lambda: tail_laws.PowerLaw.fit([1e-300, 1e300], 1e-300)),
+    ("the upper edge by variance", lambda: marchenko_pastur.MarchenkoPastur(3, 2, 1e307)),
+    ("the upper edge by variance", lambda: marchenko_pastur.MarchenkoPastur(3, 2, 1e-302)),
+    ("h", lambda: marchenko_pastur.MarchenkoPastur(10**400, 2)),
+    ("k", lambda: marchenko_pastur.MarchenkoPastur(2, 1, 0.5).moment(2000)),
+    ("values", lambda: marchenko_pastur.fit([8.1e307, 8.1e307], 3, 2)),
+    ("draws", lambda: stats.Interval.of_correlation(0.5, [0.4], 5)),
+    ("draws", lambda: stats.Interval.of_correlation(0.5, [0.4, 1.1], 5)),
+    ("pairs", lambda: stats.Interval.of_correlation(0.5, [0.4, 0.5], 1)),
+    ("successes", lambda: stats.wilson([3, 4], 7)),
+    ("trials", lambda: stats.wilson(3, 10**20)),
+    ("trials", lambda: stats.wilson([])),
+    ("statistic", lambda: stats.bootstrap(np.ones((4, 3)), name="a")),
+    ("first", lambda: stats.paired(np.ones((4, 3)), np.ones((4, 3)), name="a")),
 ]
 
 

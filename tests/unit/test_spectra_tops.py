@@ -48,11 +48,6 @@ def test_spikes_are_left_out():
     assert len(tops.without_top(spiked, 10 / 1010)) == 1000
 
 
-def test_few_values_are_refused():
-    with pytest.raises(ValueError, match="at least 40"):
-        tops.rise(np.arange(30.0))
-
-
 def test_permutation_keeps_columns_and_breaks_rows():
     profile = np.exp(RNG.standard_normal(100))
     W = RNG.standard_normal((150, 100)) * profile + 5 * np.outer(RNG.choice([-1, 1], 150), profile)

@@ -240,27 +240,6 @@ def test_intervals_are_written_without_a_negative_zero(ends, spec, text):
     assert spec or str(Interval(*ends)) == text
 
 
-@pytest.mark.parametrize(
-    ("message", "call"),
-    [
-        ("draws must be at least two", lambda: Interval.of_correlation(0.5, [0.4], 5)),
-        ("draws must be in", lambda: Interval.of_correlation(0.5, [0.4, 1.1], 5)),
-        ("estimate must be in", lambda: Interval.of_correlation(-1.1, [0.4, 0.5], 5)),
-        ("pairs must be", lambda: Interval.of_correlation(0.5, [0.4, 0.5], 1)),
-        ("successes must hold", lambda: stats.wilson("3", 7)),
-        ("successes must hold", lambda: stats.wilson(3j, 7)),
-        ("successes must have shape", lambda: stats.wilson([3, 4], 7)),
-        ("trials must be", lambda: stats.wilson(3, 10**20)),
-        ("trials must be", lambda: stats.wilson([])),
-        ("statistic must have shape", lambda: stats.bootstrap(np.ones((4, 3)), name="a")),
-        ("first must be finite of shape", lambda: stats.paired(np.ones((4, 3)), np.ones((4, 3)), name="a")),
-    ],
-)
-def test_what_has_no_interval_is_refused_by_name(message, call):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
 def test_correlations_that_rounding_takes_beyond_one_are_correlations():
     assert Interval.of_correlation(1 + 1e-15, [1 + 1e-15, 0.9], 9).high == 1 + 1e-15
 
