@@ -68,12 +68,3 @@ def test_norms_and_stable_rank_are_weightwatchers(found, name):
     assert layer.frobenius**2 == pytest.approx(halved * known.norm, rel=1e-6)
     assert layer.spectral**2 == pytest.approx(halved * known.spectral_norm, rel=1e-6)
     assert (layer.frobenius / layer.spectral) ** 2 == pytest.approx(known.stable_rank, rel=1e-6)
-
-
-def test_a_convolution_read_as_one_matrix_has_another_exponent(found):
-    """The numbers above are not those of any reading."""
-    rng = np.random.default_rng(50)
-    kernel = rng.standard_t(4, (96, 64, 3, 3))
-    flat, slices = report({"kernel": kernel}).layers
-    assert (flat.reading, slices.reading) == ("flat", "slices")
-    assert abs(flat.hill - slices.hill) > 1

@@ -22,20 +22,10 @@ def test_executed_chapters_are_kept_by_what_the_makefile_says_they_rest_on():
     assert cache["key"].startswith(cache["restore-keys"]) and rests in cache["restore-keys"]
 
 
-def test_the_environment_is_kept_by_its_lock():
-    assert "'requirements.lock'" in CACHES[".venv"]["key"] and "restore-keys" not in CACHES[".venv"]
-
-
 def test_the_weekly_run_takes_nothing_from_a_cache_and_pickles_are_in_none():
     assert {step["if"] for step in STEPS if "actions/cache@" in step.get("uses", "")} == {"env.COLD != 'true'"}
     kept = {path for cache in CACHES.values() for path in cache["path"].split()}
     assert kept == {".venv", "_build/.jupyter_cache", "_build/executed"}
-
-
-@pytest.mark.parametrize("option", ["--tepid", "warm"])
-def test_the_script_refuses_what_it_does_not_know(option):
-    done = subprocess.run([ROOT / ".ci" / "run", option], capture_output=True, encoding="utf-8")
-    assert done.returncode == 2 and f"--warm and --twice, got {option}" in done.stderr
 
 
 @pytest.fixture
