@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,18 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.localization import dominance, laboratory, networks
-from experiments.localization.beginning import rules as beginning_rules
 from experiments.localization.bumps import filters
 from experiments.localization.data import cells as processes
-from experiments.localization.fields import gabor
-from experiments.localization.populations import alone
 from experiments.localization.populations import cells as populations
 from experiments.localization.theory import cells as proofs
 from shallow import committee, receptive_fields, stats
 from shallow.book import figures
 from shallow.data import nlgp
-from shallow.stats import Interval
-from shallow.train import online
 
 
 def laboratory_picture() -> Figure:
@@ -70,34 +65,6 @@ def closure_on_bumps(ax: Axes, runs: xr.Dataset) -> None:
     ticks = [0.7, 1, 2, 5, 10]
     ax.set(xlabel="width $a$ of the bump, pixels", xticks=ticks, xticklabels=ticks, ylabel="(9)", ylim=(0.5, 0.7))
     ax.minorticks_off()
-
-
-def bias_drift(ax: Axes, v1: float = 4.0, v0: float = 2.0) -> None:
-    """Velocity of a bias in the flow of the absolute loss, for a field and for one with the variances exchanged."""
-    b = np.linspace(-5, 5, 401)
-    for (first, second), style, colour, name in (
-        ((v1, v0), "-", "label_minus", f"$v_1 = {v1:g}$, $v_0 = {v0:g}$"),
-        ((v0, v1), "--", "label_plus", f"$v_1 = {v0:g}$, $v_0 = {v1:g}$"),
-    ):
-        weights = [np.exp(-(b**2) / (2 + 2 * v)) / (1 + v) ** 0.5 for v in (first, second)]
-        ax.plot(b, (weights[0] - weights[1]) / 2, style, color=figures.COLOURS[colour], label=name)
-        rest = np.sign(second - first) * proofs.reversal(first, second)
-        ax.plot(rest, 0, "o", color=figures.COLOURS[colour])
-    ax.axhline(0, color="k", lw=0.6)
-    ax.set(xlabel="bias $b$", ylabel=r"drift, units of $\sqrt{2/\pi}/K$", ylim=(-0.09, 0.13))
-
-
-def trained_thresholds(ax: Axes, runs: xr.Dataset, gains: Sequence[float] = (0.01, 3.0)) -> None:
-    """Biases of trained neurons against the rest points of their own fields; runs at one step, dims gain and seed."""
-    for gain, marker, colour in zip(gains, "ox", ("train", "test"), strict=True):
-        one = runs.sel(gain=gain).transpose("seed", "neuron", "pixel")
-        rest = proofs.resting(one.W.values, one.b.values, gain).predicted
-        ax.plot(
-            rest.ravel(), one.b.values.ravel(), marker, ms=3, color=figures.COLOURS[colour], label=f"$g = {gain:g}$"
-        )
-    ends = np.array([-7.5, 7.5])
-    ax.plot(ends, ends, color="0.5", lw=0.8)
-    ax.set(xlabel=r"rest point of the field, $\mp b_*$", ylabel="trained bias", xlim=ends, ylim=ends)
 
 
 # Data.
@@ -184,74 +151,6 @@ def biases_by_frequency(ax: Axes, runs: xr.Dataset, shown: int = 3) -> None:
     ax.margins(y=0.1)
 
 
-def two_populations(axes: np.ndarray, runs: xr.Dataset) -> None:
-    """Fields of one network at either gain (top), bias against mean frequency of some (bottom); runs at one step."""
-    for gain, (top, below) in zip(runs.gain.values, axes.T, strict=True):
-        one = runs.sel(gain=gain).transpose("seed", "neuron", "pixel")
-        fields_as_rows(top, one.W.values[0], one.b.values[0])
-        top.set(title=f"$g = {gain:g}$", xlabel="pixel")
-        biases_by_frequency(below, one)
-    axes[0, 0].set_ylabel("neuron")
-    axes[1, 0].set_ylabel("bias")
-
-
-def populations_alone(axes: np.ndarray, runs: xr.Dataset, outputs: xr.Dataset | None = None) -> None:
-    """Loss over the full one's, accuracy (open: threshold 0) and area of populations alone.
-
-    Runs of arrangements, and of outputs with trained constants in the place of those that are held.
-    """
-    rows = list(alone.row_values(runs, "loss", 3.0, outputs))
-    for gain, shift, colour in ((0.01, -0.17, "train"), (3.0, 0.17, "test")):
-        style = {"color": figures.COLOURS[colour], "ls": "none", "ms": 4}
-        for ax, measure in zip(axes, ("loss", "accuracy_refitted", "area"), strict=True):
-            values = alone.row_values(runs, measure, gain, outputs)
-            full = values["full"] if measure == "loss" else 1
-            for row, name in enumerate(rows):
-                each = values[name] / full
-                ax.plot(each, np.full(len(each), row + shift), "o", **style, label=None if row else f"$g = {gain:g}$")
-        at_zero = alone.row_values(runs, "accuracy", gain, outputs)
-        for row, name in enumerate(rows):
-            if "cut out" not in name:
-                axes[1].plot(at_zero[name], np.full(len(at_zero[name]), row + shift), "o", **style, mfc="none")
-    axes[0].axvline(1.1, color="0.5", ls=":")
-    for ax, label in zip(axes, ("loss over that of the full network", "accuracy", "area under ROC curve"), strict=True):
-        ax.set_xlabel(label)
-        ax.grid(True, axis="y", lw=0.4)
-    axes[0].set_yticks(range(len(rows)), rows)
-    axes[0].invert_yaxis()
-
-
-# Tiling.
-
-
-def fine_fields(axes: np.ndarray, run: xr.Dataset, cut: int = 20) -> None:
-    """One network on a fine ring: its fields, their pairwise similarities, and the centres of the negative ones."""
-    rows, middle, right = axes
-    W, b = receptive_fields.low_pass(run.W.values, cut), run.b.values
-    signs = populations.population(b)
-    fields_as_rows(rows, W, b)
-    rows.set(xlabel="pixel", ylabel="neuron")
-    bins = np.linspace(0, 1, 41)
-    for sign, name, label in ((-1, "label_minus", "negative"), (1, "label_plus", "positive")):
-        similar = populations.pairs(populations.match(W[signs == sign]).similarity)
-        middle.hist(similar, bins, histtype="stepfilled", color=figures.COLOURS[name], alpha=0.7, label=label)
-    middle.axvline(0.9, color="0.5", ls=":")
-    middle.set(xlabel="similarity of two fields", ylabel="pairs", yscale="log")
-    middle.legend(fontsize="small", loc="upper left")
-    chosen = W[signs == -1]
-    angles = 2 * np.pi * receptive_fields.centre(chosen).position / run.sizes["pixel"]
-    for peak, marker in ((1, "^"), (-1, "v")):
-        of = receptive_fields.peak_sign(chosen) == peak
-        radius = 1 if peak > 0 else 0.85
-        label = f"peak {'+' if peak > 0 else '−'}"
-        look = {"ms": 5, "color": figures.COLOURS["label_minus"], "mfc": None if peak > 0 else "none"}
-        right.plot(radius * np.cos(angles[of]), radius * np.sin(angles[of]), marker, label=label, **look)
-    right.add_patch(plt.Circle((0, 0), 0.92, fill=False, lw=0.6, color="0.5"))
-    right.set(aspect="equal", xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), xticks=[], yticks=[], title="centres on the ring")
-    right.grid(False)
-    right.legend(fontsize="small", loc="center")
-
-
 def average_and_place(axes: Sequence[Axes], runs: xr.Dataset, gain: float) -> None:
     """(6) and (9) of waves, left, and of bumps, right, at one gain; means over the draws of a record, with laws."""
     one = runs.sel(gain=gain).mean("seed")
@@ -304,25 +203,6 @@ def by_cycles(ax: Axes, runs: xr.Dataset, gains: Sequence[float] = (0.01, 1.0, 3
     ax.set(xlabel="cycles per ring $k$", ylim=(0, 0.7))
 
 
-def rivals(ax: Axes, runs: xr.Dataset, fine: xr.Dataset, gain: float) -> None:
-    """(9) of bumps and of the best Gabor function against their width, beside the constant and the best cosine.
-
-    Args:
-        runs, fine: records on 40 and on 400 points.
-    """
-    one = runs.sel(gain=gain)
-    best = one.gabors.sel(draw="evaluate").isel(carrier=one.gabors.sel(draw="select").argmax("carrier")).mean("seed")
-    bumps, waves = (one[name].sel(draw="evaluate").mean("seed") for name in ("gabors", "waves"))
-    ax.plot(one.width, bumps.sel(carrier=0), "o-", ms=3, color=figures.COLOURS["train"], label="bump")
-    ax.plot(one.width, best, "x", ms=5, color=figures.COLOURS["test"], label="Gabor function")
-    finer = fine.sel(gain=gain).gabors.sel(draw="evaluate", carrier=0).mean("seed")
-    ax.plot(one.width, finer, "--", lw=1, color=figures.COLOURS["train"], label="bump, 400 points")
-    ax.axhline(waves.sel(mode=0), color="k", lw=1, label="constant")
-    ax.axhline(waves.sel(mode=slice(1, None)).max(), color="k", ls=":", lw=1, label="best cosine")
-    _widths(ax)
-    ax.set(title=f"$g = {gain:g}$")
-
-
 def kurtosis_of_bumps(ax: Axes, runs: xr.Dataset) -> None:
     """Excess kurtosis of the responses of bumps against their width, by class; means of a record at one gain."""
     for label, name, style, colour in (("slow", 1, "o-", "train"), ("fast", 0, "s--", "test")):
@@ -332,16 +212,6 @@ def kurtosis_of_bumps(ax: Axes, runs: xr.Dataset) -> None:
     ax.set(title="excess kurtosis of the response, $g = 3$")
 
 
-def twin_leads(ax: Axes, leads: Mapping[str, Sequence[Interval]]) -> None:
-    """Leads of bumps over the constant by width, for data of one covariance with light, Gaussian and heavy tails."""
-    looks = {"light": ("o-", "train"), "Gaussian": ("-", "live"), "heavy": ("s--", "test")}
-    for tails, (style, colour) in looks.items():
-        look = {"fmt": style, "ms": 4, "lw": 1.2, "capsize": 0, "color": figures.COLOURS[colour]}
-        figures.errorbars(ax, filters.WIDTHS, leads[tails], label=tails, **look)
-    ax.axhline(0, color=figures.COLOURS["null"], lw=0.8)
-    _widths(ax)
-
-
 def _widths(ax: Axes) -> None:
     """A logarithmic axis of widths in pixels of a ring of 40."""
     ticks = [0.7, 1, 2, 5, 10]
@@ -349,51 +219,7 @@ def _widths(ax: Axes) -> None:
     ax.minorticks_off()
 
 
-# Localised fields.
-
-
-def localisation_by_gain(left: Axes, right: Axes, table: xr.Dataset) -> None:
-    """Median localisation and mean frequency of negative and positive fields by gain, a point for a network."""
-    level = receptive_fields.noise_level(networks.N)
-    left.axhspan(level.mean - 2 * level.deviation, level.mean + 2 * level.deviation, color="0.88", lw=0)
-    for sign, marker, name in ((-1, "v", "minus"), (1, "^", "plus")):
-        colour, label = figures.COLOURS[f"label_{name}"], "negative" if sign < 0 else "positive"
-        for ax, measure in ((left, "ipr"), (right, "frequency")):
-            values = table[measure].sel(sign=sign).transpose("gain", "seed")
-            ax.plot(table.gain, values.mean("seed"), "-" if sign < 0 else "--", color=colour, label=label)
-            ax.plot(table.gain, values, marker, ms=3.5, color=colour)
-    left.set(xscale="log", xlabel="gain $g$", ylabel="inverse participation ratio", ylim=(0, 0.42))
-    right.set(xscale="log", xlabel="gain $g$", ylabel="mean frequency, cycles", ylim=(0, 20))
-
-
-def negative_fields_by_gain(ax: Axes, runs: xr.Dataset, gains: Sequence[float] = (0.01, 1.0, 100.0)) -> None:
-    """The negative field of middling localisation of one network at some gains, with the bump and the Gabor function.
-
-    Dots: the field over its largest weight, moved to the middle; dashed: the best bump; line: the best Gabor function.
-    """
-    for row, gain in enumerate(gains):
-        one = runs.sel(gain=gain).isel(seed=0)
-        W = one.W.values[populations.population(one.b.values) < 0]
-        w = W[np.argsort(receptive_fields.inverse_participation_ratio(W))[len(W) // 2]]
-        w = np.roll(w * receptive_fields.peak_sign(w) / np.abs(w).max(), networks.N // 2 - int(np.abs(w).argmax()))
-        for model, style in (("bump", "--"), ("gabor", "-")):
-            ax.plot(gabor.fit(w, model).curve() - 1.6 * row, style, color=figures.COLOURS["train"], lw=1)
-        ax.plot(w - 1.6 * row, ".", ms=3, color="k")
-    ax.set_yticks([-1.6 * row for row in range(len(gains))], [f"{gain:g}" for gain in gains])
-    ax.set(xlabel="pixel", ylabel="negative field at gain $g$", ylim=(-1.6 * len(gains) + 0.8, 1.3))
-    ax.grid(False)
-
-
 # The beginning of training.
-
-
-def bias_paths(ax: Axes, run: online.Run, gaps: np.ndarray) -> None:
-    """Biases of one network over time, coloured by the sign of v0 - v1 at the start."""
-    for path, gap in zip(run.b[0].T, gaps, strict=True):
-        colour, dashes = ("label_plus", "--") if gap > 0 else ("label_minus", "-")
-        ax.plot(run.steps, path, dashes, lw=0.9, color=figures.COLOURS[colour])
-    ax.set(xscale="symlog", xlabel="step", ylabel="bias", xlim=(0, run.steps[-1]))
-    ax.set_xticks([0, 1, 10, 100, 1000], ["0", "1", "10", "100", "1000"])
 
 
 def ends_against_first_steps(ax: Axes, runs: xr.Dataset) -> None:
@@ -407,24 +233,3 @@ def ends_against_first_steps(ax: Axes, runs: xr.Dataset) -> None:
     ax.fill_between([ends[0], 0], ends[2], 0, color=figures.COLOURS["shade"], zorder=0)
     ax.fill_between([0, ends[1]], 0, ends[3], color=figures.COLOURS["shade"], zorder=0)
     ax.set(xlabel="$v_0 - v_1$ at the start", ylabel="bias at the end", xlim=ends[:2], ylim=ends[2:])
-
-
-def known_signs(ax: Axes, fates: xr.Dataset) -> None:
-    """Share of signs of biases that the first step, the coupled flow and a second run know, by gain, with intervals."""
-    shares = beginning_rules.signs_known(fates)
-    rows = {
-        "first step": "first step",
-        "flow": "coupled flow",
-        "second run": "second run",
-        "flow, shuffled": "flow, shuffled",
-    }
-    for shift, gain, marker in zip((-0.2, 0, 0.2), fates.gain.values, "so^", strict=True):
-        for row, name in enumerate(rows):
-            found = stats.student(shares[name].sel(gain=gain).values)
-            colour = figures.COLOURS["null" if "shuffled" in name else "live"]
-            ax.plot([found.low, found.high], [row + shift] * 2, "-", color=colour, lw=1.3)
-            ax.plot(
-                found.estimate, row + shift, marker, color=colour, ms=4, label=f"$g = {gain:g}$" if not row else None
-            )
-    ax.set_yticks(range(len(rows)), rows.values())
-    ax.set(xlabel="share of signs known", ylim=(len(rows) - 0.5, -0.5), xlim=(0.45, 1.0))

@@ -4,11 +4,10 @@ Rings of n = 40 points, length scales $(\xi_1, \xi_0) = (2, 1)$, 40 erf neurons 
 biases 0, labels +1 and -1, loss (2) with its factor 1/2, and plain descent with learning rate K/2 on fresh batches of
 500 samples per class.
 The weights of a field on N pixels move as on fewer if their rate is in proportion to 1/N (chapter "Localization"): 2 in
-the place of 20 for 400 pixels of the same ring.  The torus of 20 x 20 is not a finer ring, as its lengths in pixels are
-those of the ring of 40; but a slow field has more power there, so that its rate is a quarter.
+the place of 20 for 400 pixels of the same ring.
 The heavy-tailed twin of a process has its covariance and a positive excess kurtosis, see :mod:`shallow.data.nlgp`.
-Source: note on localized receptive fields, Sections 1 and 2, and the author's public code of the same time; the torus
-and the tails go beyond it.
+Source: note on localized receptive fields, Sections 1 and 2, and the author's public code of the same time; the tails
+go beyond it.
 """
 
 from __future__ import annotations
@@ -137,13 +136,5 @@ RECORDS: dict[str, Recipe] = {
         shape=400,
         lengths=(20.0, 10.0),
         rate=2.0,
-    ),
-    "torus": _recipe(
-        {"gain": [0.01, 1.0, 3.0], "seed": SEEDS},
-        "The torus in two dimensions, 20 x 20 pixels",
-        6000,
-        early=30,
-        shape=[20, 20],
-        rate=5.0,
     ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.localization import networks
 from experiments.localization.beginning import descent_and_flow, signs
-from experiments.localization.bumps import contest, filters, twins
+from experiments.localization.bumps import contest, filters
 from experiments.localization.fields import shapes, shaping
 from experiments.localization.objectives import learned
 from experiments.localization.populations import arrangements, outputs, program, rings
@@ -20,7 +20,6 @@ MODULES = (
     shaping,
     shapes,
     signs,
-    twins,
     contest,
     learned,
 )

@@ -7,17 +7,12 @@ the mean of white noise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import xarray as xr
 
 from experiments.localization import networks
-from experiments.localization.bumps import contest, laws
-from experiments.localization.bumps.twins import closed
+from experiments.localization.bumps import contest
 from experiments.localization.dominance import at_a_point
-from experiments.localization.objectives.rules import pooled
-from experiments.localization.reductions import kurtosis_term
 from shallow import receptive_fields, stats
 from shallow.stats import Interval
 
@@ -75,56 +70,20 @@ def phases(runs: xr.Dataset) -> xr.DataArray:
     return (scrambled - tiled).isel(filter=best).drop_vars("filter")
 
 
-def leads(objective: xr.Dataset, place: int = BUMP) -> dict[Cell, Interval]:
-    """Lead in (9) of a bump over the constant, over all pairs of samples, by cell."""
-    one = objective.isel(filter=place)
-    cells = [(pair, gain) for pair in one.pair.values for gain in one.gain.values]
-    chosen = {cell: one.sel(pair=cell[0], gain=cell[1]) for cell in cells}
-    return {(str(p), float(g)): pooled(cell.lead, cell.lead_error) for (p, g), cell in chosen.items()}
-
-
 def beyond_variance(objective: xr.Dataset, place: int = BUMP) -> xr.DataArray:
     r"""$E(w) - E(1)$ of a bump, what it has in (9) beyond the law of the variances and the constant has not, (D)."""
     excess = objective.value - at_a_point(objective.ratio)
     return (excess.isel(filter=place) - excess.isel(filter=0)).mean("seed")
 
 
-def by_moments(objective: xr.Dataset, cell: Cell) -> dict[str, float]:
-    """Inverse participation ratio of the filter best by variances, by kurtoses to first order, and by the closure."""
-    one = objective.sel(pair=cell[0], gain=cell[1]).mean("seed").transpose("class", "filter")
-    ratio, kurtosis = one.ratio.values.astype(float), one.kurtosis.values.astype(float)
-    variances = at_a_point(ratio)
-    first = variances + kurtosis_term(ratio, *kurtosis)
-    names, tried = ("variances", "first order", "closure"), (variances, first, closed(ratio, kurtosis))
-    return {name: float(concentration()[np.argmax(values)]) for name, values in zip(names, tried, strict=True)}
-
-
-def has_kurtosis(cell: Cell) -> bool:
-    """Whether both laws are tails of a pixel with a fourth moment, the domain of the closure."""
-    tails = cell[0].split("/")
-    return set(tails) <= set(laws.TAILS) and ("heavy" not in tails or cell[1] <= 0.5)
-
-
-def agreement(forecast: dict[Cell, float], learned: dict[Cell, Interval], bar: float = LOCAL) -> tuple[int, int, float]:
-    """Decided cells that are local just where the forecast exceeds a bar, all decided ones, and a rank correlation."""
-    cells = [cell for cell in learned if cell in forecast]
-    decided = [cell for cell in cells if side(learned[cell]) != "undecided"]
+def agreement(forecast: dict[Cell, float], learned: dict[Cell, Interval], bar: float = LOCAL) -> tuple[int, int]:
+    """Decided cells that are local just where the forecast exceeds a bar, and all decided ones."""
+    decided = [cell for cell in learned if side(learned[cell]) != "undecided"]
     right = sum((forecast[cell] > bar) == (side(learned[cell]) == "local") for cell in decided)
-    pairs = np.array([[forecast[cell], learned[cell].estimate] for cell in cells]).T
-    return right, len(decided), float(stats.rank_correlation(*pairs))
+    return right, len(decided)
 
 
 # Rows of tables.
-
-
-def moment_rows(objective: xr.Dataset, runs: xr.Dataset) -> list[list[str]]:
-    """By cell that has kurtoses: what variances, kurtoses, (9) and both terms prefer, and what is learned."""
-    learned, rows = intervals(runs.ipr.sel(sign=-1)), []
-    fine = [intervals(preferred(*given)) for given in ((objective, "select"), (runs, "linear"), (runs, "tiled"))]
-    for cell in filter(has_kurtosis, learned):
-        numbers = [*by_moments(objective, cell).values(), *(one[cell].estimate for one in fine)]
-        rows.append([f"{cell[1]:g}", cell[0], *(f"{one:.2f}" for one in numbers), f"{learned[cell]:.3f}"])
-    return rows
 
 
 def other_rows(objective: xr.Dataset, runs: xr.Dataset, gain: float) -> list[list[str]]:
@@ -136,25 +95,6 @@ def other_rows(objective: xr.Dataset, runs: xr.Dataset, gain: float) -> list[lis
             words = [f"{one.kurtosis.sel({'class': c})[i]:.1f}" for i in (0, 1) for c in (1, 0)]
             positive = intervals(runs.ipr.sel(sign=1, pair=[pair], gain=[gain]))[pair, g]
             rows.append([pair, *words, f"{ahead.sel(pair=pair, gain=gain):+.3f}", f"{negative:.3f}", f"{positive:.3f}"])
-    return rows
-
-
-def width_rows(runs: xr.Dataset, frequencies: Sequence[float]) -> list[list[str]]:
-    """By gain: learned ratio and frequency of negative fields, those that both terms prefer, and the gain by phases."""
-    one, rows = runs.expand_dims(pair=["light/light"]), []
-    columns = [
-        one.ipr.sel(sign=-1),
-        preferred(one, "linear"),
-        preferred(one, "tiled"),
-        one.frequency.sel(sign=-1),
-        preferred(one, "linear", np.asarray(frequencies)),
-        preferred(one, "tiled", np.asarray(frequencies)),
-    ]
-    found = [intervals(column) for column in columns]
-    gained = intervals(1000 * phases(one))
-    for cell in found[0]:
-        words = [f"{each[cell]:.2f}" for each in found[:3]] + [f"{each[cell]:.1f}" for each in found[3:]]
-        rows.append([f"{cell[1]:g}", *words, f"{gained[cell]:.1f}"])
     return rows
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import fft, integrate, special
+from scipy import fft
 
 from experiments.localization import networks
 from experiments.localization.laboratory import GaussianTwin
@@ -81,17 +81,6 @@ def process(law: str, gain: float, xi: float) -> Process | Mixed:
 def pair(laws: str, gain: float) -> tuple[Process | Mixed, Process | Mixed]:
     """The classes of "slow/fast", with the standard length scales."""
     return tuple(process(law, gain, xi) for law, xi in zip(laws.split("/"), networks.LENGTHS, strict=True))
-
-
-def variance_beyond(gain: float, z: float) -> float:
-    r"""Share of the variance of a heavy-tailed pixel that lies at latent values beyond $\pm z$, by quadrature."""
-    rate = gain / np.sqrt(1 + 4 * gain**2)
-
-    def part(x: float) -> float:  # erfi(x) = (2/sqrt pi) exp(x^2) dawsn(x), so that nothing overflows
-        return special.dawsn(rate * x) ** 2 * np.exp((2 * rate**2 - 0.5) * x**2)
-
-    tail = integrate.quad(part, z, np.inf, limit=500)[0]
-    return tail / (integrate.quad(part, 0, z, limit=500)[0] + tail)
 
 
 def descend(

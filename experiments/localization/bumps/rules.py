@@ -1,4 +1,4 @@
-r"""Rules on mean squares, the constant and its rivals: LO-44, LO-45, LO-46, LO-48, LO-49, LO-50; and the twins.
+r"""Rules on mean squares, the constant and its rivals: LO-44, LO-45, LO-46, LO-48, LO-49, LO-50.
 
 Intervals as in :mod:`.objectives`: over the seeds, or over all pairs of the draws.
 """
@@ -10,8 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from experiments.localization import networks
-from experiments.localization.bumps import filters, mean_squares
+from experiments.localization.bumps import mean_squares
 from experiments.localization.data.rules import all_within, by_gain, farthest
 from experiments.localization.objectives.rules import pooled
 from experiments.localization.populations import cells as populations
@@ -133,89 +132,3 @@ def lo_50(coarse, fine, *, margin):
             "Gabor over bump, at most": max(lead.high for one in carrier.values() for lead in one.values()),
         },
     )
-
-
-# Twins: no claims of the note, but what the page says.
-
-
-def twin_leads(runs: xr.Dataset, gain: float) -> dict[str, list[Interval]]:
-    """Leads in (9) of bumps, by width, over the constant: measured for light and heavy tails, exact for the Gaussian.
-
-    Args:
-        runs: lead, lead_error (tails, gain, seed, width), law (tails, gain, seed, width).
-    """
-    one = runs.sel(gain=gain).isel(width=slice(1, None))
-    found = {
-        tails: [pooled(*(one[name].sel(tails=tails, width=w) for name in ("lead", "lead_error"))) for w in one.width]
-        for tails in ("light", "heavy")
-    }
-    law = runs.law.sel(gain=gain, tails="light").isel(seed=0).values.astype(float)
-    return found | {"Gaussian": [Interval(*[value - law[0]] * 3) for value in law[1:]]}
-
-
-def localisation(W: np.ndarray, b: np.ndarray, sign: int = -1) -> np.ndarray:
-    """Median inverse participation ratio of the fields with one sign of the bias, for networks (..., K, n)."""
-    ratio, chosen = fields.inverse_participation_ratio(W), populations.population(b) == sign
-    return np.nanmedian(np.where(chosen, ratio, np.nan), axis=-1)
-
-
-def on_torus(runs: xr.Dataset) -> xr.Dataset:
-    """Share of positive biases (gain, seed), and medians over each population (sign, gain, seed) on the torus.
-
-    Args:
-        runs: W (gain, seed, neuron, row, column), b (gain, seed, neuron).
-    """
-    W, signs = runs.W.values, populations.population(runs.b.values)
-    measures = {"ipr": fields.inverse_participation_ratio(W, 2), "frequency": fields.mean_frequency(W, 2)}
-    medians = {
-        name: [np.nanmedian(np.where(signs == sign, value, np.nan), axis=-1) for sign in (-1, 1)]
-        for name, value in measures.items()
-    }
-    axes = ("gain", "seed")
-    return xr.Dataset(
-        {"share": (axes, (signs == 1).mean(axis=-1))}
-        | {name: (("sign", *axes), np.array(values)) for name, values in medians.items()},
-        {"sign": [-1, 1], "gain": runs.gain, "seed": runs.seed},
-    )
-
-
-# Rows of tables.
-
-
-def lead_rows(runs: Mapping[int, xr.Dataset], margin: float) -> list[list[str]]:
-    """By ring and gain: width of the chosen bumps, their lead over the constant, and that of a carrier, in words."""
-    rows = []
-    for n, one in runs.items():
-        bump, carrier = (leads(one, rival) for rival in ("bump", "gabor over bump"))
-        for gain, lead in bump.items():
-            chosen = filters.WIDTHS[one.best.sel(gain=gain, rival="bump").values].round(1)
-            width = " to ".join(f"{value:g}" for value in sorted({chosen.min(), chosen.max()}))
-            words = [f"{lead:.3f}", compared(lead, margin)]
-            words += [f"{carrier[gain]:.4f}", compared(carrier[gain], margin)]
-            rows.append([str(n), f"{gain:g}", width, *words])
-    return rows
-
-
-def twin_rows(runs: xr.Dataset, width: float) -> list[list[str]]:
-    """By gain: excess kurtosis of a pixel with light and heavy tails, and leads over the constant of one bump."""
-    place, rows = int(np.abs(filters.WIDTHS - width).argmin()), []
-    for gain in map(float, runs.gain.values):
-        found = twin_leads(runs, gain)
-        pixels = [networks.pair(gain, tails=tails)[0].excess_kurtosis for tails in ("light", "heavy")]
-        measured = {tails: f"{found[tails][place]:.3f}" for tails in ("light", "heavy")}
-        exact = f"{found['Gaussian'][place].estimate:.3f}"
-        rows.append([f"{gain:g}", *(f"{one:.2f}" for one in pixels), measured["light"], exact, measured["heavy"]])
-    return rows
-
-
-def torus_rows(runs: xr.Dataset) -> list[list[str]]:
-    """By gain: share of positive biases; inverse participation ratio and frequency of negative and positive fields."""
-    found, rows = on_torus(runs), []
-    for gain in found.gain.values:
-        one = found.sel(gain=gain)
-        cells = [f"{stats.student(one.share.values):.2f}"]
-        for sign in (-1, 1):
-            cells.append(f"{stats.student(one.ipr.sel(sign=sign).values):.3f}")
-            cells.append(f"{stats.student(one.frequency.sel(sign=sign).values):.1f}")
-        rows.append([f"{gain:g}", *cells])
-    return rows

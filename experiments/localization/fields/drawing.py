@@ -9,7 +9,6 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from experiments.localization.fields import rules
-from shallow import receptive_fields
 from shallow.book import figures
 
 
@@ -79,25 +78,3 @@ def growth(axes: Sequence[Axes], runs: xr.Dataset, fine: xr.Dataset) -> None:
             curve = rules.over_time(one, name).mean("seed")
             ax.plot(np.maximum(curve.step, 5), curve, style, ms=3, lw=1.1, color=figures.COLOURS[colour], label=label)
         ax.set(xscale="log", xlabel="step")
-
-
-def fine_spectra(ax: Axes, fine: xr.Dataset, steps: Sequence[int] = (0, 200, 1000, 4000)) -> None:
-    """Mean power of the negative fields by frequency at some steps, ring of 400 pixels, over networks."""
-    for step, style in zip(steps, figures.mode_styles(len(steps)), strict=True):
-        power = fine.power.isel(gain=0).sel(side=-1, shown=step).mean("seed")
-        ax.semilogy(power.k, power, lw=1.2, label=f"step {step}", **style)
-    ax.axvline(10, color="0.5", ls=":", lw=0.8)
-    ax.set(xlabel="cycles per ring $k$", ylabel="share of the power", xlim=(0, 90), ylim=(1e-5, 0.3))
-
-
-def fine_field(axes: Sequence[Axes], fine: xr.Dataset, some: int = 0, cut: int = 60) -> None:
-    """One negative field of 400 pixels at as many steps as there are axes, whole (grey) and up to `cut` cycles."""
-    one = fine.example.isel(gain=0, seed=0, some=some)
-    steps = [0, 200, 1000, 4000][-len(axes) :]
-    places = np.arange(one.sizes["pixel"])
-    for ax, step in zip(axes, steps, strict=True):
-        w = one.sel(shown=step).values.astype(float)
-        ax.plot(places, w, "-", color="0.75", lw=0.6, label="whole field")
-        slow = receptive_fields.low_pass(w, cut)
-        ax.plot(places, slow, "-", color=figures.COLOURS["train"], lw=1.2, label=f"up to {cut} cycles")
-        ax.set(title=f"step {step}", xlabel="pixel")

@@ -50,45 +50,11 @@ def learned(runs: xr.Dataset, pairs: int = 1000) -> xr.DataArray:
     return xr.DataArray(found, {"gain": runs.gain, "seed": runs.seed})
 
 
-def growing_rings(seeds: Sequence[int] = range(4), sizes=(40, 80, 160, 320), pairs: int = 1000) -> xr.DataArray:
-    """(6), with norm 2 and bias -4, and (9) of a bump of width 2 on rings of growing length, (objective, n, seed)."""
-    found = np.empty((2, len(sizes), len(seeds)))
-    for (i, n), (j, seed) in itertools.product(enumerate(sizes), enumerate(seeds)):
-        classes, rng = networks.pair(0.01, n), stream("localization", "growing", n, seed)
-        bump = dominance.gabors(n, [2.0], [0])[0]
-        won = dominance.outcomes_on_average(rng, *classes, 2 * bump, np.array([-4.0]), pairs)
-        found[0, i, j] = dominance.probability(won).value.item()
-        found[1, i, j] = dominance.probability(dominance.outcomes_at_a_point(rng, *classes, bump, 5 * pairs)).value[0]
-    return xr.DataArray(found, {"objective": ["(6)", "(9)"], "n": list(sizes), "seed": list(seeds)})
-
-
-def waves_on_average(seeds: Sequence[int] = range(4), modes=(0, 1, 2, 3, 4, 6), pairs: int = 2000) -> xr.DataArray:
-    """(6) of waves on Gaussian data by draws, at norm 2 and bias -2, (k, seed)."""
-    first, second = networks.pair(0.0)
-    W, bias = 2 * filters.waves(40)[list(modes)], np.full((len(modes), 1), -2.0)
-    found = [
-        dominance.probability(
-            dominance.outcomes_on_average(stream("localization", "waves", seed), first, second, W, bias, pairs)
-        ).value[:, 0]
-        for seed in seeds
-    ]
-    return xr.DataArray(np.transpose(found), {"k": list(modes), "seed": list(seeds)})
-
-
 def exact_waves() -> tuple[float, float]:
     """(6) for Gaussian data of the wave that is best in (7), the constant, and of the wave that is best in (6)."""
     first, second = (process.spectrum[:20] for process in networks.pair(0.0))
     values = dominance.on_average(*(process.spectrum for process in networks.pair(0.0)))[:20]
     return float(values[(first / second).argmax()]), float(values.max())
-
-
-def loss_terms(places: Sequence[int], gain: float = 0.01, samples: int = 5000) -> tuple[float, float]:
-    """E[Y y] and E[y^2] of tiled bumps (width 2, norm 3, bias -4, both signs) read at some places; offset 1/2."""
-    batch = nlgp.minibatch(stream("localization", "terms"), *networks.pair(gain), samples)
-    bump = 3 * dominance.gabors(40, [2.0], [0])[0, 0]
-    h = batch.x @ np.stack([np.roll(bump, place) for place in places]).T
-    y = (special.erf((h - 4) / 2**0.5) + special.erf((-h - 4) / 2**0.5)).mean(axis=1) / 2 + 0.5
-    return float(np.mean(batch.y * y)), float(np.mean(y**2))
 
 
 def steps(seeds: Sequence[int] = range(6), pairs: int = 3000, places: int = 30_000) -> xr.Dataset:

@@ -178,17 +178,6 @@ def lo_34(runs, signs, *, share):
     )
 
 
-def missed_rows(runs: xr.Dataset) -> list[list[str]]:
-    """By sign and gain: (9) of learned fields at the start and at the end, of the best filter, and what is missed."""
-    rows = []
-    for sign, name in ((-1, "negative"), (1, "positive")):
-        for gain in runs.gain.values:
-            one = runs.sel(sign=sign, gain=gain)
-            values = [f"{float(one[part].mean()):.3f}" for part in ("start", "value", "best")]
-            rows.append([name, f"{gain:g}", *values, str(stats.student(missed(one).values))])
-    return rows
-
-
 def dip_rows(dips: xr.Dataset) -> list[list[str]]:
     """What fields with and without their dips miss of (9), and their loss; differences paired by seed."""
     rows = []

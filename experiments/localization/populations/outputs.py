@@ -139,39 +139,12 @@ def neurons(network: Machine, pair: tuple[Process, Process], first: np.ndarray, 
     return shape | dict.fromkeys(rest.Rest._fields, np.full(len(network.b), np.nan))
 
 
-#: Pixels and neurons of networks with a trained constant, for the covariance that the mean field leaves out.
-SIZES = {"40, 20": (40, 20), "40, 40": (40, 40), "40, 160": (40, 160), "80, 80": (80, 80), "160, 160": (160, 160)}
-
-
-def sized(seed: int, gain: float, *, size: str, steps: Sequence[int] = (50, 4000)) -> xr.Dataset:
-    """A network of other size with a trained constant: where its biases rest, medians by population.
-
-    Cost: 0.3 ms a step for 40 pixels and neurons, 3 ms for 160.
-    """
-    n, K = SIZES[size]
-    pair, start = networks.pair(gain, n), networks.starts([seed], K, n)
-    machine = Machine(start.W[0], start.b[0], np.ones(K, np.float32))
-    rng, rates = stream("localization", "batches", seed), Rates(K / 2, K / 2, c=0.5)
-    found = whole_committee.train(machine, pair, rng=rng, rates=rates, steps=steps)
-    given = points(seed, pair)
-    names = ["count", "crossing", "sampled", "error", "largest_error", "bound", "mean_output", "accuracy"]
-    table = xr.concat([measured(one, pair, given)[names] for one in found], "step").astype(np.float32)
-    return table.assign_coords(step=list(steps), side=list(SIDES))
-
-
 RECORDS: dict[str, Recipe] = {
     "outputs": Recipe(
         outputs,
         {"gain": [0.01, 3.0], "seed": list(range(10))},
         {"steps": [50, 4000]},
         "A trained constant, alone and for one population; a held one; trained read-out; logistic neurons",
-        shortened={"steps": [50]},
-    ),
-    "sizes": Recipe(
-        sized,
-        {"size": list(SIZES), "gain": [0.01, 3.0], "seed": list(range(4))},
-        {"steps": [50, 4000]},
-        "Biases at rest with a trained constant, on longer rings and with other numbers of neurons",
         shortened={"steps": [50]},
     ),
 }

@@ -13,7 +13,7 @@ from scipy import fft, integrate, linalg, special
 
 from experiments.localization import dominance, gaussian_flow, networks, reductions
 from experiments.localization.tiling import cells as ring_average
-from shallow import checks, committee, receptive_fields
+from shallow import checks, committee
 from shallow.data import nlgp
 from shallow.data.nlgp import Process
 from shallow.stats import stream
@@ -233,26 +233,6 @@ def resting(W: np.ndarray, b: np.ndarray, gain: float) -> Resting:
     flat = gap_formula(fields.reshape(-1, networks.N), biases.ravel(), first, second).reshape(b.shape)
     size = reversal(v1, v0)
     return Resting(sign * size, np.sign(biases) == sign, np.abs(biases) < size, flat * sign < 0)
-
-
-class ByShare(NamedTuple):
-    """Of every network: negative neurons, medians of |b| over the rest point by the sign of b, and localisation."""
-
-    negative: np.ndarray  # numbers
-    below: np.ndarray  # |b| / b_* of the negative neurons
-    above: np.ndarray  # of the positive ones
-    localised: np.ndarray  # inverse participation ratio of the negative fields
-
-
-def by_share(runs: xr.Dataset, gain: float) -> ByShare:
-    """Networks of a record at one step, with dims seed, neuron and pixel."""
-    one = runs.sel(gain=gain).transpose("seed", "neuron", "pixel")
-    b, negative = one.b.values, one.b.values < 0
-    over = np.abs(b / resting(one.W.values, b, gain).predicted)
-    ratio = receptive_fields.inverse_participation_ratio(one.W.values)
-    chosen = ((over, negative), (over, ~negative), (ratio, negative))
-    medians = [np.nanmedian(np.where(of, values, np.nan), axis=-1) for values, of in chosen]
-    return ByShare(negative.sum(axis=-1), *medians)
 
 
 # The expectation (33).

@@ -4,7 +4,7 @@ With $h(\tau) = \sum_t w(t - \tau) x(t)$ a neuron's *own ring average* is the me
 its output, $\frac12 \langle \sigma(|h| + b) + \sigma(b - |h|) \rangle$.  (4) gives each population one template and the
 weight 1/2; for other shares the true ones take its place, :data:`WEIGHTS`.  A template is the mean of the aligned
 fields of a population, stretched to their mean norm: where fields are no copies, their mean is too short.  Beside it
-stand the mean as it is, the one field that is most similar to all others, and the mean of all own ring averages.
+stand the mean as it is, and the mean of all own ring averages.
 Source: note on localized receptive fields, Section 2, equations (3) to (5).
 """
 
@@ -27,7 +27,7 @@ PER_CLASS = 1000
 #: Weights of the two populations: as printed, and the true ones.
 WEIGHTS = ("halves", "shares")
 #: What stands for a population, and which terms of it.
-FORMS = ("(4), template", "(4), mean", "(4), field", "(4), own", "(5), own", "corrected, own")
+FORMS = ("(4), template", "(4), mean", "(4), own", "(5), own", "corrected, own")
 
 
 def terms(W: np.ndarray, b: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -45,10 +45,9 @@ def terms(W: np.ndarray, b: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def templates(W: np.ndarray) -> dict[str, np.ndarray]:
-    """One field for a population W (k, n): the mean of the aligned fields, stretched and not, and the typical field."""
-    lined, norm = populations.aligned(W), np.linalg.norm(W, axis=1).mean()
-    mean, typical = lined.mean(axis=0), populations.match(W).similarity.sum(axis=1).argmax()
-    return {"template": mean * (norm / np.linalg.norm(mean)), "mean": mean, "field": W[typical]}
+    """One field for a population W (k, n): the mean of the aligned fields, stretched to their mean norm and not."""
+    mean, norm = populations.aligned(W).mean(axis=0), np.linalg.norm(W, axis=1).mean()
+    return {"template": mean * (norm / np.linalg.norm(mean)), "mean": mean}
 
 
 def weighted(terms: dict[int, np.ndarray], share: float, weights: str) -> np.ndarray:
@@ -84,18 +83,17 @@ def values(W: np.ndarray, b: np.ndarray, x: np.ndarray) -> dict[tuple[str, str],
 def compared(W: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray) -> xr.Dataset:
     """All formulas against the network at points x with labels y.
 
-    error is the root mean square difference over the output's standard deviation, shift the mean difference over it,
-    lost the network's accuracy at threshold 0 minus the formula's; bound the largest difference of (4) and the
-    corrected form, own averages and true shares, over the proved one.
+    error is the root mean square difference over the output's standard deviation, lost the network's accuracy at
+    threshold 0 minus the formula's; bound the largest difference of (4) and the corrected form, own averages and true
+    shares, over the proved one.
     """
     output, found = Committee(W[None], b[None]).forward(x)[0].astype(np.float64), values(W, b, x)
     accuracy, deviation = np.mean((output > 0) == (y > 0)), output.std()
-    rows = {name: np.empty((len(FORMS), len(WEIGHTS))) for name in ("correlation", "error", "shift", "lost")}
+    rows = {name: np.empty((len(FORMS), len(WEIGHTS))) for name in ("correlation", "error", "lost")}
     for (form, weights), value in found.items():
         at, difference = (FORMS.index(form), WEIGHTS.index(weights)), value - output
         rows["correlation"][at] = np.corrcoef(value, output)[0, 1]
         rows["error"][at] = np.sqrt(np.mean(difference**2)) / deviation
-        rows["shift"][at] = difference.mean() / deviation
         rows["lost"][at] = accuracy - np.mean((value > 0) == (y > 0))
     gap = np.abs(found["(4), own", "shares"] - found["corrected, own", "shares"]).max()
     table = xr.Dataset(

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from experiments.localization.populations import cells as populations
 from experiments.localization.tiling import cells as ring_average
-from shallow import committee, receptive_fields, stats
+from shallow import committee, stats
 from shallow.book import figures
 
 
@@ -25,21 +25,6 @@ def bundle(ax: Axes, W: np.ndarray) -> None:
     ax.plot(offsets, sign * np.roll(mean, move), "-", color="k", lw=1.6, label="mean")
     ax.plot(offsets, sign * stretch * np.roll(mean, move), "--", color="#D55E00", lw=1.2, label="stretched mean")
     ax.set_xlabel("pixels from the centre")
-
-
-def centres(ax: Axes, runs: xr.Dataset) -> None:
-    """Centres of the negative fields of every network, one row each, by the sign of the peak."""
-    for row, seed in enumerate(runs.seed.values):
-        one = runs.sel(seed=seed)
-        W = one.W.values[populations.population(one.b.values) == -1]
-        places, peaks = receptive_fields.centre(W).position, receptive_fields.peak_sign(W)
-        for peak, marker, face in ((1, "^", None), (-1, "v", "none")):
-            label = f"peak {'+' if peak > 0 else '−'}" if row == 0 else None
-            at = places[peaks == peak]
-            look = {"color": figures.COLOURS["label_minus"], "mfc": face, "ms": 5, "ls": "none"}
-            ax.plot(at, np.full(len(at), row - 0.1 * peak), marker, label=label, **look)
-    ax.set(xlabel="pixel", ylabel="network", yticks=range(runs.sizes["seed"]), xlim=(-0.5, runs.sizes["pixel"] + 5.5))
-    ax.legend(fontsize="small", loc="center right")
 
 
 def ring_errors(ax: Axes, measured: Mapping[int, xr.Dataset], gain: float) -> None:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 from scipy import special
 from scipy.special import erf
 
@@ -301,17 +300,3 @@ def test_variance_of_heavy_tails_in_rare_values():
     assert proofs.variance_beyond(0.5, 2.0) == pytest.approx(squares[z > 2].sum() / squares.sum(), rel=0.03)
     assert proofs.variance_beyond(3.0, 0.0) == pytest.approx(1)
     assert proofs.variance_beyond(3.0, 5.6) > 0.05 > 0.001 > proofs.variance_beyond(0.5, 5.6)
-
-
-def test_biases_over_rest_points_by_share():
-    """Biases at 0.8 and 1.1 of the rest points of their fields, by sign, with 30 and 10 of 40 negative."""
-    W = stats.stream("test shares").standard_normal((2, 40, 40))
-    rest = np.abs(proofs.resting(W, np.ones((2, 40)), 3.0).predicted)
-    negative = np.arange(40) < np.array([[30], [10]])
-    labels = {"seed": [0, 1], "neuron": range(40), "pixel": range(40)}
-    b = np.where(negative, -0.8, 1.1) * rest
-    runs = xr.Dataset({"W": (list(labels), W), "b": (["seed", "neuron"], b)}, labels).expand_dims(gain=[3.0])
-    found = proofs.by_share(runs, 3.0)
-    assert found.negative.tolist() == [30, 10]
-    assert found.below == pytest.approx([0.8, 0.8]) and found.above == pytest.approx([1.1, 1.1])
-    assert found.localised == pytest.approx([3 / 42] * 2, rel=0.15)  # white noise

@@ -1,4 +1,4 @@
-"""The rules on mean squares, on the constant and its rivals, and what is measured of the twins, on planted data."""
+"""The rules on mean squares, on the constant and its rivals, on planted data."""
 
 import numpy as np
 import pytest
@@ -103,28 +103,3 @@ def test_whether_bumps_are_better(change, verdict, start):
 )
 def test_words_for_a_lead(change, outcome):
     assert rules.compared(Interval(*change), 0.005) == outcome
-
-
-def test_leads_of_the_twins():
-    axes = {"tails": ["light", "heavy"], "gain": [3.0], "seed": [0, 1], "width": [0.0, 1.0, 2.0]}
-    lead = np.array([[0, 0.04, 0.04], [0, -0.05, -0.05]])[:, None, None]
-    found = rules.twin_leads(table(axes, lead=lead, lead_error=0.001, law=[0.6, 0.57, 0.58]), 3.0)
-    assert found["light"][0].above(0) and found["heavy"][0].below(0)
-    assert [round(one.estimate, 3) for one in found["Gaussian"]] == [-0.03, -0.02]
-
-
-def test_localisation_is_the_median_of_one_sign():
-    W = np.stack([np.eye(40)[0], np.eye(40)[0], np.ones(40)] * 2).reshape(2, 3, 40)
-    b = np.array([[-1.0, -1.0, 1.0]] * 2)
-    np.testing.assert_allclose(rules.localisation(W, b), 1.0)
-    np.testing.assert_allclose(rules.localisation(W, b, 1), 1 / 40)
-
-
-def test_training_on_the_torus():
-    W = np.zeros((4, 4, 4))
-    W[:2, 0, 0], W[2:, 1::2], W[2:, ::2] = 1.0, 1.0, -1.0
-    networks = table({"gain": [3.0], "seed": [0, 1], "neuron": range(4)}, b=[-1.0, -1.0, 1.0, 1.0])
-    found = rules.on_torus(networks.assign(W=((*networks.b.dims, "row", "column"), np.tile(W, (1, 2, 1, 1, 1)))))
-    assert found.share.values.tolist() == [[0.5, 0.5]]
-    np.testing.assert_allclose(found.ipr.sel(gain=3.0, seed=0).values, [1.0, 1 / 16])
-    np.testing.assert_allclose(found.frequency.sel(gain=3.0, seed=0, sign=1), 2.0)

@@ -83,8 +83,6 @@ def test_outputs_in_miniature():
     assert float(there.c.sel(output="constant")) != 0 and float(there.c.sel(output="none")) == 0
     assert (found["count"].sel(output="begun 10", step=0) == [30, 10]).all()
     assert np.isnan(there.crossing.sel(output="logistic")).all()
-    sized = outputs.sized(0, 3.0, size="40, 20", steps=[0, 5])
-    assert (sized["count"].sel(step=5).sum() <= 20).item()
 
 
 def test_rings_in_miniature():

@@ -50,7 +50,7 @@ def test_centres_more_even_than_chance():
 
 def measured(scatter=0.01, **errors):
     """Formulas whose relative errors are given by form and weights, such as five_halves; 0.2 else."""
-    kinds = "template", "mean", "field", "own", "five", "corrected"
+    kinds = "template", "mean", "own", "five", "corrected"
     labels = dict(gain=[0.01, 3.0], form=list(ring_average.FORMS), weights=list(ring_average.WEIGHTS))
     found = {}
     for name, prefix, usual in (("error", "", 0.2), ("correlation", "r_", 0.97), ("lost", "lost_", 0.0)):
@@ -119,7 +119,7 @@ def formulas(*parts):
 
 def test_formulas_of_a_tiled_network():
     found = formulas(tiled(flipped=0.0), tiled(flipped=1.0))
-    for form in ("(4), template", "(4), mean", "(4), field", "(4), own"):
+    for form in ("(4), template", "(4), mean", "(4), own"):
         assert float(found.error.sel(form=form, weights="halves")) < 1e-6
     assert float(found.error.sel(form="(5), own", weights="halves")) > 1
     assert float(found.bound) <= 1
@@ -138,7 +138,6 @@ def test_a_mean_of_unlike_fields_is_short():
     found, norm = ring_average.templates(W), np.linalg.norm(W, axis=1).mean()
     assert np.linalg.norm(found["mean"]) < 0.7 * norm
     assert np.linalg.norm(found["template"]) == pytest.approx(norm)
-    assert any(np.array_equal(found["field"], w) for w in W)
 
 
 def test_independent_centres_are_near():

@@ -5,31 +5,14 @@ import pytest
 from planted.records import table
 
 from experiments.localization import networks
-from experiments.localization.bumps import mean_squares, twins
+from experiments.localization.bumps import mean_squares
 from experiments.localization.objectives import cells as objectives
-
-
-def test_light_tails_favour_bumps_and_heavy_tails_do_not():
-    found = [twins.in_objective(tails, 3.0, 0, pairs=10_000) for tails in ("light", "heavy")]
-    light, heavy = (one.sel(width=1.3, method="nearest") for one in found)
-    assert light.lead > 3 * light.lead_error and heavy.lead < -3 * heavy.lead_error
-    assert light.law == pytest.approx(float(heavy.law), abs=1e-12)
-
-
-def test_lighter_tails_win_in_the_closure():
-    assert twins.closed(np.array([1.0]), np.array([[-1.5], [-0.5]])) > 0.5
 
 
 def test_the_chain_of_integrals_is_the_arctan_law():
     found = objectives.integrals(pairs=10_000)
     np.testing.assert_allclose(found.value, np.broadcast_to(found.law, (7, 4)).T, rtol=1e-8)
     np.testing.assert_allclose(found.integral, found.closed, atol=1e-10)
-
-
-def test_reading_one_place_changes_the_quadratic_term_only():
-    one, all_places = objectives.loss_terms([0]), objectives.loss_terms(range(40))
-    assert one[0] == pytest.approx(all_places[0], abs=0.01)
-    assert one[1] > 3 * all_places[1]
 
 
 def test_leading_modes():
