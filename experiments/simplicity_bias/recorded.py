@@ -10,7 +10,6 @@ from experiments.simplicity_bias.extremal import (
     few_directions,
     geometry,
     infinite_sample,
-    limit,
     omnidirectionality,
 )
 from experiments.simplicity_bias.limits import anatomy, driven, interpolation, restart
@@ -30,7 +29,6 @@ MODULES = (
     effective_width,
     few_directions,
     geometry,
-    limit,
     interpolation,
     omnidirectionality,
     restart,

@@ -441,12 +441,6 @@ def over_the_first(pairs: np.ndarray, axis: int = 0) -> float:
     return second / first
 
 
-def excess_ratio(d: int, n: int) -> tuple[Interval, float]:
-    """Excess risk of the two fits over that of one, measured on the same data and expected."""
-    one, two = half_samples.expected_excess(n, d)
-    return stats.bootstrap(limits(d, n), over_the_first, name=f"SB-39/ratio/{d}/{n}", resamples=1000), two / one
-
-
 def percent(found: Interval) -> Interval:
     """An interval in per cent."""
     return Interval(*(100 * value for value in (found.estimate, found.low, found.high)))

@@ -2,44 +2,16 @@ r"""Numbers beside the proofs: each function evaluates both sides of a statement
 
 from __future__ import annotations
 
-from math import ceil, log, pi, sqrt
-from typing import NamedTuple
+from math import log, pi, sqrt
 
 import numpy as np
 from scipy.special import gammaln
 
-from experiments.simplicity_bias import early_alignment, two_fits
-from experiments.simplicity_bias.concentration import bounds
-from experiments.simplicity_bias.phases import cells as phases
 from shallow import checks
 from shallow.data import teachers
 from shallow.nets import TwoLayer
 from shallow.stats import stream
 from shallow.train import flow
-
-
-class Pairs(NamedTuple):
-    r"""Products $a_i a_j - \langle w_i, w_j\rangle$ of positive neurons: error and growth."""
-
-    error: float  # largest change from time 1 to the end, over the largest $a_i a_j$ at the end
-    grown: float  # largest $a_i a_j$ at the end over that at time 1
-
-
-def pairs(step: float, time: float = 16.0) -> Pairs:
-    """The conserved products of neurons with one pattern, in one run of the chapter's setting."""
-    checks.positive(step=step, time=time)
-    x, y, network, _ = two_fits.draw(0, 1000, fresh=1, both_signs=True)
-    run = flow.train(x, y, network, step=step, steps=round(time / step), records=round(1 / step))
-    W, a = run.W[:, network.v > 0], run.v[:, network.v > 0]
-    sizes = np.einsum("ti,tj->tij", a, a)
-    products = sizes - np.einsum("tid,tjd->tij", W, W)
-    change = np.abs(products[-1] - products[1]).max()
-    return Pairs(float(change / sizes[-1].max()), float(sizes[-1].max() / sizes[1].max()))
-
-
-def growing_along(scale: float, step: float = 0.01) -> float:
-    r"""Largest error of $\langle w_j/a_j, \hat D\rangle = \tanh(\|D\| t)$ up to $\tau$ with $\varepsilon = \frac14$."""
-    return early_alignment.under_margin(0, 1000, scale=scale, whiten=True, step=step).tanh.item()
 
 
 def left_behind(d: int, omega: float, cosine: float, draws: int = 200_000) -> tuple[float, float]:
@@ -85,36 +57,6 @@ def exponential_moment(n: int, factor: float = 3 / 8) -> float:
     k = np.arange(n + 1)
     logs = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) - n * log(2) + factor * (n - 2 * k) ** 2 / n
     return float(np.exp(logs).sum())
-
-
-def points_needed(d: int, *, refined: bool) -> int:
-    r"""Least n at which a bound of the mean deviation is below $\|D\| = \frac12$ times a cone of $1/\sqrt d$.
-
-    The bounds are those of Theorem 1 with constants, with $\mathbb E\Lambda_n$ at its limit $3 + \sigma^2$.
-    """
-    V, top = bounds.second_moment(d), 3 + teachers.NOISE
-
-    def enough(n: float) -> bool:
-        patterns = log(2) + (d - 1) * log(n)  # at least log P
-        inner = 2 * log(2) * V + 4 * patterns * top if refined else 8 / 3 * (log(2) + patterns) * V
-        return 2 * sqrt(inner / n) <= 0.5 / sqrt(d)
-
-    low, high = 2.0, 1e12
-    while high / low > 1 + 1e-9:
-        middle = sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return ceil(high)
-
-
-def domination(seed: int, n: int = 1000) -> float:
-    r"""$\|\nabla L_+\|^2$ over $2 \lambda_{\min}(H) q (L_+ - L_+^*)$ in a random state in the cone."""
-    x, y, _, _ = two_fits.draw(seed, n, fresh=1)
-    part, rng = phases.half(x, y, 1), stream("domination", seed)
-    a = rng.uniform(0.5, 1.0, 20)
-    w = a[:, None] * (np.eye(x.shape[1])[0] * rng.uniform(0.3, 0.9) + 0.02 * rng.standard_normal((20, x.shape[1])))
-    D, away = part.H @ (part.fit - a @ w), a @ w - part.fit
-    gradient, excess = (a @ a) * (D @ D) + ((w @ D) ** 2).sum(), away @ part.H @ away / 2
-    return float(gradient / (2 * np.linalg.eigvalsh(part.H)[0] * (a @ a) * excess))
 
 
 def opening(a: float, residual_sign: int, step: float = 1e-3) -> tuple[float, float]:

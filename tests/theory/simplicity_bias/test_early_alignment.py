@@ -6,10 +6,7 @@ from scipy.linalg import expm
 
 from experiments.simplicity_bias import early_alignment
 from experiments.simplicity_bias.phases import cells as phases
-from shallow import nets
-from shallow.data import teachers
 from shallow.stats import stream
-from shallow.train import flow
 
 
 def generator(D):
@@ -60,15 +57,3 @@ def test_certified_samples_keep_their_cones_and_converge():
 def test_the_inequality_holds_in_the_cone_and_fails_outside():
     found = phases.gradient_domination(2, 100, whiten=True, points=100)
     assert (found.near >= 1 - 1e-9).all() and (found.path >= 1 - 1e-9).all() and (found.outside == 1).all()
-
-
-def test_one_step_by_the_matrix_of_the_pattern():
-    """A single neuron: z -> T z with eigenvalues 1 + eta |D|, 1 - eta |D| and 1."""
-    rng = stream("one step")
-    x, y = teachers.gaussian(rng, teachers.first_axis(3), 20)
-    network = nets.small(rng, 1, 3, 1e-3)
-    after = flow.train(x, y, network, step=0.1, steps=1).network
-    D = ((x @ network.W[0] > 0) * (y - network.forward(x))) @ x / 20
-    T = np.eye(4) + 0.1 * generator(D)
-    np.testing.assert_allclose(np.append(after.W[0], after.v[0]), T @ np.append(network.W[0], network.v[0]), rtol=1e-12)
-    np.testing.assert_allclose(np.linalg.eigvalsh(T), 1 + 0.1 * np.linalg.norm(D) * np.array([-1, 0, 0, 1]), atol=1e-14)

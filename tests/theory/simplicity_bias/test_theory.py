@@ -3,21 +3,9 @@
 import numpy as np
 import pytest
 
-from experiments.simplicity_bias import half_samples
 from experiments.simplicity_bias.concentration import bounds, planar, rules
 from experiments.simplicity_bias.theory import cells as proofs
-from shallow import stats
 from shallow.book import records
-
-
-def test_products_of_neurons_with_one_pattern_are_conserved_up_to_the_step():
-    coarse, fine = proofs.pairs(0.1), proofs.pairs(0.05)
-    assert fine.grown > 1e5 and fine.error < 1e-5
-    assert coarse.error / fine.error == pytest.approx(2, abs=0.3)
-
-
-def test_the_tanh_law_is_exact_in_the_limit_of_a_small_start():
-    assert proofs.growing_along(1e-3) < 0.003 < proofs.growing_along(1e-2)
 
 
 @pytest.mark.parametrize(("factor", "holds"), [(1.0, True), (0.5, False)])
@@ -47,11 +35,6 @@ def test_the_refined_bound_grows_like_the_root_of_the_dimension():
     assert grown[0] < 0.75 and grown[1] > 0.85
 
 
-def test_points_needed_by_both_bounds():
-    powers = [np.log2(proofs.points_needed(80, refined=one) / proofs.points_needed(40, refined=one)) for one in (0, 1)]
-    assert 3 < powers[0] < 3.4 and 2 < powers[1] < 2.4
-
-
 def test_the_tail_bound_of_theorem_3_covers_its_corollary():
     n, d = 3000, 2
     V = bounds.second_moment(d)
@@ -65,18 +48,6 @@ def test_the_condition_of_proposition_1_is_needed():
     samples = rules.by_size(*map(records.load, rules.RELU))
     small, beyond, count, far = rules.tally(samples, 0.1, planar.separation("relu", 0.1))
     assert small > 50 and beyond == 0 and far > count / 4
-
-
-def test_gradient_domination_in_the_cone():
-    ratios = [proofs.domination(seed) for seed in range(20)]
-    assert 1 <= min(ratios) < 1.5  # so that the same inequality with 3 lambda_min in the place of 2 fails
-
-
-def test_excess_of_one_fit_and_of_two():
-    one, two = half_samples.excess(*half_samples.errors(stats.stream("excess test"), 200, 5, 20_000))
-    expected = half_samples.expected_excess(200, 5)
-    assert one.mean() == pytest.approx(expected[0], rel=0.02) and two.mean() == pytest.approx(expected[1], rel=0.02)
-    assert two.mean() != pytest.approx(expected[0], rel=0.5)
 
 
 @pytest.mark.parametrize("a", [0.5, -0.5])

@@ -5,7 +5,7 @@ import pytest
 from planted.records import by, planted, verdicts
 
 from experiments.simplicity_bias.extremal import cells as extremal
-from experiments.simplicity_bias.extremal import few_directions, geometry, limit, omnidirectionality, rules
+from experiments.simplicity_bias.extremal import few_directions, geometry, omnidirectionality, rules
 from experiments.simplicity_bias.theory import cells as proofs
 from shallow.data import teachers
 from shallow.nets import TwoLayer
@@ -194,15 +194,3 @@ def test_the_limit_law_of_extremal_vectors_in_the_plane(sigma):
     assert two.mean() == pytest.approx(mean, rel=0.05)
     for k in (2, 4):
         assert (two == k).mean() == pytest.approx(law[k], abs=0.035)
-
-
-def test_neurons_of_one_sign_turn_to_one_direction_without_noise():
-    quiet, noisy = (limit.directions(3, noise, draws=40).number for noise in (1e-6, 1.0))
-    assert (quiet == 1).all() and (noisy > 1).mean() > 0.2
-
-
-def test_hyperplanes_of_the_limit_are_as_dense_as_they_should_be():
-    rng = np.random.default_rng(1)
-    drawn = [limit.hyperplanes(rng, 5, 1.0) for _ in range(400)]
-    met = [(np.abs(h) < 5 * np.linalg.norm(z, axis=1)).sum() for z, h, _ in drawn]
-    assert np.mean(met) == pytest.approx(10 * 1.88 / np.sqrt(2 * np.pi), rel=0.06)  # 2 R E|z| / sqrt(2 pi)
