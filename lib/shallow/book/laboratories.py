@@ -72,19 +72,16 @@ def _read(name: str) -> str:
     return (STATIC / name).read_text(encoding="utf-8")
 
 
-def show(
-    name: str, presets: Sequence[dict], *, picture: Figure, alt: str, inline: bool | None = None, pixels: int = 720
-) -> Laboratory:
+def show(name: str, presets: Sequence[dict], *, picture: Figure, alt: str, inline: bool | None = None) -> Laboratory:
     """The laboratory `name` of book/_static/lab with its presets, for the end of a cell.
 
     Args:
         presets: dictionaries with key, label, note, settings and the recorded run, as the shell's script says.
         picture, alt: what readers without scripts see, and in words; the figure is closed.
         inline: whether the scripts stand in the output; by default unless the page is being built.
-        pixels: width of the picture.
     """
     drawn = io.BytesIO()
-    picture.savefig(drawn, format="webp", dpi=pixels / picture.get_figwidth(), pil_kwargs={"quality": 70})
+    picture.savefig(drawn, format="webp", dpi=720 / picture.get_figwidth(), pil_kwargs={"quality": 70})
     plt.close(picture)
     source = base64.b64encode(drawn.getvalue()).decode("ascii")
     still = f'<img src="data:image/webp;base64,{source}" alt="{html.escape(alt)}" style="max-width: 100%">'

@@ -33,6 +33,7 @@ from shallow.book import session
 
 MAX_FRAMES = 160
 MAX_KILOBYTES = 1500
+PIXELS = 720  # the width of every picture
 
 Draw = Callable[..., Figure]
 Alt = str | Callable[..., str]
@@ -74,11 +75,11 @@ class SliderSet(widgets.VBox):
     controls    the sliders themselves, in the order of the axes
     """
 
-    def __init__(self, axes: Sequence[Axis], picture: Sequence[widgets.Widget], interval: int) -> None:
+    def __init__(self, axes: Sequence[Axis], picture: Sequence[widgets.Widget]) -> None:
         self.axes = tuple(axes)
         self.controls = tuple(axis.slider() for axis in axes)
         last = len(axes[0].values) - 1
-        play = widgets.Play(max=last, value=axes[0].start, interval=interval, layout={"flex": "0 0 auto"})
+        play = widgets.Play(max=last, value=axes[0].start, interval=500, layout={"flex": "0 0 auto"})
         self.link = widgets.jslink((play, "value"), (self.controls[0], "index"))
         bar = widgets.HBox([play, *self.controls], layout={"flex_flow": "row wrap", "align_items": "center"})
         super().__init__([bar, *picture])
@@ -97,7 +98,6 @@ class Frames:
 
     axes: Sequence[Axis]
     pictures: Sequence[str] = field(repr=False)
-    interval: int
 
     def __repr__(self) -> str:
         return _named(self.axes)
@@ -114,7 +114,7 @@ class Frames:
         )
         play = '<button type="button">Play</button>'
         bar = f'<div class="sliders-bar" hidden>{play}{controls}</div>'
-        return f'<div class="shallow-sliders" data-interval="{self.interval}">{bar}{figures}</div>'
+        return f'<div class="shallow-sliders" data-interval="200">{bar}{figures}</div>'
 
 
 def explore(
@@ -123,8 +123,6 @@ def explore(
     alt: Alt,
     labels: Labels | None = None,
     start: dict[str, Any] | None = None,
-    interval: int | None = None,
-    pixels: int = 720,
     **values: Sequence,
 ) -> SliderSet | Frames:
     """A picture with one slider per axis: drawn by the kernel, in a strict session precomputed for every combination.
@@ -135,8 +133,6 @@ def explore(
         alt: text alternative: a sentence, to which the values are added, or a function of the same keywords.
         labels: how the values of an axis are written: a format such as "{:,}" or a function; None: a plain form.
         start: the value of each axis that is shown first and printed; default the first value.
-        interval: milliseconds between two frames while playing; default 200, 500 if the kernel draws them.
-        pixels: width of every picture.
         **values: the axes, in order: name=[values]; Play moves the first.
 
     Raises:
@@ -153,12 +149,12 @@ def explore(
     axes = [_axis(name, tuple(chosen), labels.get(name), start) for name, chosen in values.items()]
 
     def render(choice: Sequence[int]) -> tuple[str, tuple[int, int]]:
-        return _render(draw, axes, choice, alt, pixels)
+        return _render(draw, axes, choice, alt)
 
-    return _frames(render, axes, interval or 200) if session.is_strict() else _live(render, axes, interval or 500)
+    return _frames(render, axes) if session.is_strict() else _live(render, axes)
 
 
-def _frames(render: Callable, axes: Sequence[Axis], interval: int) -> Frames:
+def _frames(render: Callable, axes: Sequence[Axis]) -> Frames:
     """Sliders that the browser moves, over a picture for every combination."""
     choices = list(itertools.product(*(range(len(axis.values)) for axis in axes)))
     if len(choices) > MAX_FRAMES:
@@ -171,13 +167,13 @@ def _frames(render: Callable, axes: Sequence[Axis], interval: int) -> Frames:
     if kilobytes > MAX_KILOBYTES:
         frames = f"{len(choices)} frames weigh {kilobytes:.0f} kB in the page, at most {MAX_KILOBYTES} are allowed"
         raise ValueError(f"{frames}: give fewer values or a plainer picture")
-    return Frames(tuple(axes), pictures, interval)
+    return Frames(tuple(axes), pictures)
 
 
-def _live(render: Callable, axes: Sequence[Axis], interval: int) -> SliderSet:
+def _live(render: Callable, axes: Sequence[Axis]) -> SliderSet:
     """The same sliders over one picture that the kernel draws anew; an error in draw is shown below it."""
     picture, errors = widgets.HTML(), widgets.Output()
-    sliders = SliderSet(axes, [picture, errors], interval)
+    sliders = SliderSet(axes, [picture, errors])
 
     @errors.capture(clear_output=True)
     def redraw(change: Any = None) -> None:
@@ -219,16 +215,14 @@ def _plain(value: Any) -> str:
     return f"{value:,}" if hasattr(value, "__index__") else f"{value:g}"
 
 
-def _render(
-    draw: Draw, axes: Sequence[Axis], choice: Sequence[int], alt: Alt, pixels: int
-) -> tuple[str, tuple[int, int]]:
+def _render(draw: Draw, axes: Sequence[Axis], choice: Sequence[int], alt: Alt) -> tuple[str, tuple[int, int]]:
     """One combination as the content of a figure: picture with its text, caption of values; and its size in pixels."""
     chosen = {axis.name: axis.values[k] for axis, k in zip(axes, choice, strict=True)}
     written = ", ".join(f"{axis.title} {axis.texts[k]}" for axis, k in zip(axes, choice, strict=True))
     figure = draw(**chosen)
     if not isinstance(figure, Figure):
         raise ValueError(f"draw must return a matplotlib Figure, got {type(figure).__name__} at {written}")
-    picture, size = _webp(figure, pixels)
+    picture, size = _webp(figure)
     plt.close(figure)
     text = alt(**chosen) if callable(alt) else f"{alt.removesuffix('.')}; {written}." if alt else ""
     if not text:
@@ -242,14 +236,14 @@ def _render(
     return markup, size
 
 
-def _webp(figure: Figure, pixels: int) -> tuple[bytes, tuple[int, int]]:
-    """The figure as WebP of the given width, and its size.
+def _webp(figure: Figure) -> tuple[bytes, tuple[int, int]]:
+    """The figure as WebP, `PIXELS` wide, and its size.
 
     A palette of 128 colours without loss: for plots about half the bytes of lossy quality 80, with no smear
     around letters; large areas keep their colour exactly, any other is off by about 2 % at most.
     """
     drawn, packed = io.BytesIO(), io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=pixels / figure.get_figwidth(), pil_kwargs={"compress_level": 1})
+    figure.savefig(drawn, format="png", dpi=PIXELS / figure.get_figwidth(), pil_kwargs={"compress_level": 1})
     with Image.open(drawn) as image:
         full = image.convert("RGB")
     few = full.quantize(128, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE)
