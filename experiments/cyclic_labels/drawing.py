@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
@@ -16,28 +14,8 @@ from experiments.cyclic_labels import laboratory, loss_curves
 from experiments.cyclic_labels.bumps import cells as bumps
 from experiments.cyclic_labels.kernel import kernel_spectra, modes
 from experiments.cyclic_labels.variance import ensembles, heatmaps, initialisation
-from shallow import checks, stats
+from shallow import stats
 from shallow.book import figures
-
-
-def variance(ax: Axes, record: xr.Dataset, *, low: float | None = None, high: float | None = None) -> None:
-    """Variance of a heatmap record (its first set) over n and epoch, on the document's scale: 10 V, colours by log."""
-    heatmap(ax, heatmaps.TEN * _first(record.variance), "$10\\,V$", low=low, high=high)
-
-
-def loss(ax: Axes, record: xr.Dataset, which: str, *, low: float | None = None, high: float | None = None) -> None:
-    """Loss of a heatmap record (its first set) over n and epoch as a sum over ten models, colours by log.
-
-    Args:
-        which: "train", the hinge summed over the n training points, with white dots at the epoch at which half of the
-            models of a size have come to zero; or "test", the mean hinge on the grid.
-    """
-    checks.one_of(("train", "test"), which=which)
-    label = {"train": "summed hinge, 10 models", "test": "mean hinge, 10 models"}[which]
-    heatmap(ax, _first(heatmaps.on_ten(record, f"{which}_loss")), label, low=low, high=high)
-    if which == "train":
-        half = _first(record.zero_epoch).fillna(np.inf).median("model") / 1000
-        ax.plot(half.n, half.where(half < np.inf), "w.", ms=4, markeredgecolor="k", markeredgewidth=0.3)
 
 
 def ten_models(record: xr.Dataset) -> xr.Dataset:
@@ -110,36 +88,6 @@ def spectrum(ax: Axes, width: int = 512, seed: int = 0, n: int = 50) -> None:
     for k, share in enumerate(np.cumsum(values)[:2] / values.sum(), start=1):
         ax.annotate(f"  $E({k})$ = {share:.3f}", (k, values[k - 1]), va="center", fontsize="small")
     ax.set(xlabel="rank $i$", ylabel=r"eigenvalue $\lambda_i$", xlim=(0, n + 1))
-
-
-def projections(
-    axes: Sequence[Axes], width: int, seed: int | None = None, *, design: str = "two_rightmost", step: float = 0.001
-) -> None:
-    r"""Losses, projections $\beta_1, \dots, \beta_5$ at every epoch, moving sizes of eight modes; low and peak marked.
-
-    Args:
-        axes: two or three, above one another; the third shows the rms of each projection over 400 epochs.
-        seed: of the run; by default that of :func:`modes.drawn`, which is for two_rightmost.
-    """
-    seed = modes.drawn(width, step) if seed is None else seed
-    losses = loss_curves.run(seed, design=design, width=width, step=step)
-    found = bumps.slow(losses.expand_dims(seed=[seed])).isel(seed=0)
-    beta = modes.every_epoch(seed, design=design, width=width, step=step)
-    size = modes.moving_rms(beta, modes.WINDOW * modes.EVERY)[:: modes.EVERY]
-    figures.losses(axes[0], losses.epoch, losses.train_loss / losses["count"].sum(), losses.test_loss)
-    axes[0].set(ylim=(0, None), xlabel="", ylabel="mean hinge loss")
-    for i, style in enumerate(figures.mode_styles(modes.MODES)):
-        if i < 5:
-            colour = {"color": style["color"], "label": f"{i + 1}"}
-            axes[1].plot(beta[:, i], lw=0.5, zorder=2 + i / 10, rasterized=True, **colour)
-        if len(axes) > 2:
-            thickness = {"lw": 1.6 - (i > 4)}
-            axes[2].plot(modes.EVERY * np.arange(len(size)), size[:, i], label=f"{i + 1}", **style | thickness)
-    axes[1].set(ylabel=r"$\beta_1, \dots, \beta_5$")
-    axes[-1].set(xlabel="epoch")
-    for ax in axes:
-        for name, style in (("low", ":"), ("peak", "--")) if found.recovers else ():
-            ax.axvline(float(found[name]), color="0.3", lw=1, ls=style, zorder=4)
 
 
 def modes_apart(figure: Figure, width: int, seed: int, *, first: int = 120, step: float = 0.001) -> None:

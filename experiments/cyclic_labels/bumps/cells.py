@@ -8,7 +8,7 @@ from scipy.ndimage import median_filter, percentile_filter
 
 from experiments.cyclic_labels import loss_curves
 from experiments.cyclic_labels.loss_curves import EPOCHS
-from shallow import checks, nets
+from shallow import nets
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.kernels import empirical
@@ -186,40 +186,8 @@ def cut(seed: int, refinement: int, **options) -> xr.Dataset:
     return curves.assign_coords(epoch=curves.epoch // refinement).expand_dims(seed=[seed])
 
 
-#: One thing changed, and what the step is divided by: the size of the kernel's largest eigenvalue, which grows like m n
-#: and is three times as large for Gaussian parameters, over that of the reference.
-PACED: dict[str, tuple[dict, float]] = {
-    "reference": ({}, 1),
-    "width 128": ({"width": 128}, 1 / 4),
-    "width 2048": ({"width": 2048}, 4),
-    "Gaussian": ({"initial": "normal"}, 3),
-    "antisymmetric": ({"antisymmetric": True}, 1),
-    "n = 20": ({"n": 20}, 20 / 50),
-    "n = 100": ({"n": 100}, 2),
-}
-
-
-@releases_gil
-def paced(seed: int, design: str, variant: str) -> xr.Dataset:
-    r"""The slow bump of a run of `PACED`: 200,000 epochs with a step that is 0.0001 for the reference.
-
-    Steps are the same fraction of $1/\lambda_1$ for all, so that all start equally fast in function space, and small
-    for the kernel.  Epochs are counted in tens, so that the definitions of this module apply unchanged.
-    """
-    checks.one_of(PACED, variant=variant)
-    options, eigenvalue = PACED[variant]
-    step, every = STEP / 10 / eigenvalue, 10 * INTERVAL
-    run = loss_curves.run(seed, design=design, step=step, epochs=10 * EPOCHS, every=every, **options)
-    return slow(run.assign_coords(epoch=run.epoch // 10).expand_dims(seed=[seed])).isel(seed=0, drop=True)
-
-
 TWO_DESIGNS = ["poor(5,1)", "strat"]
 RECORDS: dict[str, Recipe] = {
-    "paced": Recipe(
-        paced,
-        {"variant": list(PACED), "design": TWO_DESIGNS, "seed": list(range(150))},
-        about="Bumps with one thing changed, at steps that are small and equal for the kernel",
-    ),
     "small_steps": Recipe(
         refined,
         {

@@ -50,16 +50,6 @@ def spectrum(
     return xr.Dataset(data, {"rank": np.arange(1, n + 1), "mode": modes.NUMBERS})
 
 
-def first_share(spectrum: xr.Dataset) -> xr.DataArray:
-    """E(1): the share of the first eigenvalue in the trace."""
-    return spectrum.eigenvalues.isel(rank=0) / spectrum.eigenvalues.sum("rank")
-
-
-def gap(spectrum: xr.Dataset) -> xr.DataArray:
-    """The first eigenvalue over the second."""
-    return spectrum.eigenvalues.isel(rank=0) / spectrum.eigenvalues.isel(rank=1)
-
-
 @releases_gil
 def dominance(seed: int, *, width: int, n: int, initial: str = "default") -> xr.Dataset:
     """Share of the first eigenvalues in the trace at initialisation; enough: how many modes hold 95% of it."""

@@ -106,21 +106,6 @@ def _gradient_deviations(network: TwoLayer, x: np.ndarray, y: np.ndarray, agop: 
 
 
 @releases_gil
-def penalty_share(seed: int, n: int, *, agop: float, width: int = 512, step: float = 0.001) -> xr.Dataset:
-    """Norm of the penalty's gradient over that of the hinge at epochs 0 and 1000; NaN where the hinge is zero."""
-    sample = cyclic.sample(n, seed=seed)
-    initial = nets.default(sample.rng, width)
-    shares = []
-    for epochs in (0, 1000):
-        network = univariate.train(sample.x, sample.y, initial, step=step, epochs=epochs, agop=agop).network
-        penalty = penalty_gradient(network, sample.x, agop)
-        hinge = step_gradient(network, sample.x, sample.y)
-        norms = [np.linalg.norm(np.concatenate(list(g.values()))) for g in (penalty, hinge)]
-        shares.append(norms[0] / norms[1] if norms[1] else np.nan)
-    return xr.Dataset({"share": ("epoch", shares)}, {"epoch": [0, 1000]})
-
-
-@releases_gil
 def after_zero(
     seed: int, *, step: float, agop: float, n: int = 50, width: int = 512, epochs: int = 50_000
 ) -> xr.Dataset:

@@ -179,21 +179,6 @@ def longest(path: Flow) -> int:
     return int(np.diff(path.times[: path.margins[:, -1].argmin() + 1]).argmax())
 
 
-def budget(places: Places) -> dict[str, float]:
-    """The longest piece of six places: the last one is pushed by the others and held by its own points (speeds of f).
-
-    And what the test loss of each cluster adds to the mean, whose change is their sum.
-    """
-    path = places.solve()
-    piece = longest(path)
-    by_place = levers(places, path, piece)[:, -1]
-    losses = loss_curves.hinge(path.coefficients * places.labels @ places.kernel(GRID), places.periods)
-    change = np.diff(loss_curves.by_cluster(losses[piece : piece + 2], places.periods), axis=0)[0] / 6
-    parts = {"lifted": [1, 3], "between": [2], "last": [5], "supports": [0, 4]}
-    pulls = {"push": float(by_place[:-1].sum()), "hold": float(by_place[-1])}
-    return pulls | {name: float(change[where].sum()) for name, where in parts.items()} | {"mean": float(change.sum())}
-
-
 @dataclass(frozen=True)
 class Places:
     """Places, their labels and numbers of points (k,), with a kernel and a function to start from.

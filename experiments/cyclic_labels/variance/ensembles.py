@@ -126,10 +126,3 @@ def relative_variance(gram: np.ndarray) -> np.ndarray:
 def amplitudes(gram: np.ndarray) -> np.ndarray:
     r"""Root mean squares $a_s = \sqrt{G_{ss}}$ of the models on the grid: (..., S, S) -> (..., S)."""
     return np.sqrt(np.diagonal(gram, axis1=-2, axis2=-1))
-
-
-def variance_at_equal_amplitude(gram: np.ndarray) -> np.ndarray:
-    r"""V with all amplitudes at their mean: $\bar a^2 (1 - \frac{1}{S^2} \sum_{st} G_{st}/(a_s a_t))$."""
-    a = amplitudes(gram)
-    shape = np.asarray(gram) / (a[..., :, None] * a[..., None, :])
-    return a.mean(axis=-1) ** 2 * (1 - shape.mean(axis=(-2, -1)))

@@ -161,21 +161,6 @@ def rank_trend(series: np.ndarray) -> np.ndarray:
     return np.divide(ranks @ time, norm, out=np.zeros(norm.shape), where=norm > 0)
 
 
-def bands(column: xr.Dataset) -> xr.Dataset:
-    """Bootstrap intervals (n, bound) at the last epoch for variance, relative, sign_variance and robust.
-
-    A resample of S models has (S - 1) / S of their variance on average; that factor is divided out, except for the
-    robust variance, for which it is not known.
-    """
-    gram, sign = (unpack(column[key].transpose("n", "pair").values) for key in ("gram", "sign_gram"))
-    S = gram.shape[-1]
-    weight = weights(len(gram), S, name="bands")
-    variance, square = weighted(gram, weight)
-    draws = {"variance": variance, "relative": variance / square, "sign_variance": weighted(sign, weight)[0]}
-    found = {key: (("n", "bound"), stats.percentiles(value, axis=0).T * S / (S - 1)) for key, value in draws.items()}
-    return xr.Dataset(found | {"robust": column.robust_band}, {"n": column.n})
-
-
 def ratio(first: xr.Dataset, second: xr.Dataset, *, name: str, paired: bool, of: str = "variance") -> stats.Interval:
     r"""Geometric mean of $V_1(n, T) / V_2(n, T)$ over the common sizes, with a bootstrap over models.
 
@@ -271,9 +256,6 @@ RECORDS: dict[str, Recipe] = {
     ),
     "heatmap_antisymmetric": Recipe(
         heatmap, TWICE, ANTISYMMETRIC, "Figures 5 and 6: antisymmetric initialisation, three periods", replicates="base"
-    ),
-    "heatmap_antisymmetric_four_periods": Recipe(
-        heatmap, ONCE, ANTISYMMETRIC | {"periods": 4}, "Figures 5 and 6: antisymmetric initialisation, four periods"
     ),
     "heatmap_near_zero": Recipe(
         heatmap, ONCE, HEATMAP | {"alpha": 0.1}, "Section 4, step 4: default initialisation times 0.1"

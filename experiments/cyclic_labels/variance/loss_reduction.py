@@ -11,7 +11,7 @@ import xarray as xr
 
 from experiments.cyclic_labels.loss_curves import EPOCHS, GRID
 from experiments.cyclic_labels.variance import ensembles, heatmaps
-from experiments.cyclic_labels.variance.heatmaps import SIZES, rank_trend
+from experiments.cyclic_labels.variance.heatmaps import SIZES
 from shallow import checks, nets, stats
 from shallow.book.recipes import Recipe, releases_gil
 from shallow.data import cyclic
@@ -110,31 +110,6 @@ def excess_near(
     return stats.bootstrap(runs, share, name=name)
 
 
-def trend_over_epochs(ensemble: xr.Dataset, *, name: str, before_zero: bool = False) -> stats.Interval:
-    """Median over n of the rank correlation of V(n, t) with t, bootstrap over models; gram (n, epoch, S, S).
-
-    `before_zero` stops each n at the first record at which all its models have zero training loss.
-    """
-    gram = ensemble.gram.transpose("n", "epoch", "model", "twin").values
-    weight = heatmaps.weights(len(gram), gram.shape[-1], name=name)
-    weight = np.concatenate([np.full_like(weight[:1], 1 / gram.shape[-1]), weight])  # the first is the sample itself
-    V = np.stack([heatmaps.weighted(gram[:, t], weight)[0] for t in range(gram.shape[1])], axis=-1)
-    frozen = (ensemble.train_loss.transpose("n", "epoch", "model").values == 0).all(axis=-1)
-    moving = np.where(frozen.any(axis=1) & before_zero, frozen.argmax(axis=1), len(ensemble.epoch))
-    rho = np.stack([rank_trend(V[:, i, :count]) for i, count in enumerate(moving)])
-    medians = np.median(rho, axis=0)
-    return stats.Interval.of_correlation(medians[0], medians[1:], gram.shape[1])
-
-
-def trend_over_sizes(gram: xr.DataArray, *, name: str) -> stats.Interval:
-    """Rank correlation of V(n) with n, bootstrap over models; gram (n, model, twin)."""
-    values = gram.transpose("n", "model", "twin").values
-    weight = heatmaps.weights(len(values), values.shape[-1], name=name)
-    weight = np.concatenate([np.full_like(weight[:1], 1 / values.shape[-1]), weight])
-    V = heatmaps.weighted(values, weight)[0]
-    return heatmaps.rank_interval(V[0], V[1:])
-
-
 def trend_of_runs(values: xr.DataArray, *, name: str, resamples: int = 500) -> stats.Interval:
     """Rank correlation of values (n, seed) with n over all runs; the bootstrap draws runs at every n."""
     runs = values.transpose("n", "seed").values
@@ -142,23 +117,6 @@ def trend_of_runs(values: xr.DataArray, *, name: str, resamples: int = 500) -> s
     drawn = stats.stream("runs", name).integers(0, runs.shape[1], (resamples, *runs.shape))
     draws = stats.rank_correlation(np.take_along_axis(runs[None], drawn, axis=2).reshape(resamples, -1), n)
     return stats.Interval.of_correlation(stats.rank_correlation(runs.ravel(), n), draws, n.size)
-
-
-def at_equal_loss(ensemble: xr.Dataset, level: float) -> xr.DataArray:
-    """The Gram matrices (n, model, twin) at the first record with a mean training loss per point under `level`.
-
-    Sizes that never get there are dropped.
-    """
-    per_point = ensemble.train_loss.mean("model") / ensemble.n
-    reached = (per_point < level).any("epoch")
-    first = (per_point < level).argmax("epoch")
-    return ensemble.gram.isel(epoch=first).isel(n=np.flatnonzero(reached))
-
-
-@releases_gil
-def ensemble(n: int, base: int, form: str) -> xr.Dataset:
-    """Ten models under one of `STEPS`, 20,000 epochs: the Dataset of :func:`heatmaps.models`."""
-    return heatmaps.models(n, base=base, **STEPS[form])
 
 
 @releases_gil
@@ -177,12 +135,6 @@ RECORDS: dict[str, Recipe] = {
         {"form": list(STEPS), "base": [0, 1], "n": list(SIZES)},
         {"models": 40},
         "Variance at equal step x n x epochs for three steps",
-        replicates="base",
-    ),
-    "three_steps": Recipe(
-        ensemble,
-        {"form": list(STEPS), "base": [0, 1], "n": list(SIZES)},
-        about="Ten models one by one on 13 sizes: the sum, and two steps proportional to 1/n",
         replicates="base",
     ),
     "normalised_steps": Recipe(

@@ -185,18 +185,6 @@ def test_the_push_of_the_others_grows_with_the_arm_and_the_hold_of_the_lone_poin
     assert own != pytest.approx(arms, rel=0.5)
 
 
-def test_what_is_carried_along_costs_more_than_is_learned_only_with_a_lone_point():
-    one, two = (poor_cluster.budget(poor_cluster.six(points)) for points in (1, 2))
-    for parts, points in ((one, 1), (two, 2)):
-        assert parts["mean"] == pytest.approx(sum(parts[name] for name in ("lifted", "between", "last", "supports")))
-        assert parts["lifted"] < 0 < min(parts["between"], parts["last"], parts["supports"])
-        places = poor_cluster.six(points)
-        path = places.solve()
-        speed = poor_cluster.standing(places, path, poor_cluster.longest(path)).speed
-        assert parts["push"] + parts["hold"] == pytest.approx(speed)
-    assert two["mean"] < 0 < one["mean"] and two["last"] < one["last"]
-
-
 def test_the_exact_path_climbs_less_the_longer_the_arm_and_only_where_enough_points_lift():
     by_place = [lever.exact_climb(poor_cluster.six(at=at)) for at in lever.AT]
     assert by_place == sorted(by_place, reverse=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.cyclic_labels.variance import ensembles, heatmaps, initialisation
+from experiments.cyclic_labels.variance import amplitudes, ensembles, heatmaps, initialisation
 from shallow.book import sweep
 
 SMALL = dict(width=16, step=0.01, models=4, epochs=40, every=20)
@@ -28,7 +28,9 @@ def test_measures_from_the_gram_matrix_are_those_of_the_functions(f):
     assert ensembles.relative_variance(np.zeros((4, 4))) == 0
     a = np.sqrt((f**2).mean(axis=-1, keepdims=True))
     rescaled = f / a * a.mean(axis=1, keepdims=True)
-    assert np.allclose(ensembles.variance_at_equal_amplitude(gram(f)), rescaled.var(axis=1).mean(axis=-1))
+    spread, removed = amplitudes.measure(gram(f), np.full((1, 3, 4), 1 / 4))
+    assert np.allclose(spread, (a.std(axis=1) / a.mean(axis=1))[:, 0])
+    assert np.allclose(removed, 1 - rescaled.var(axis=1).mean(axis=-1) / f.var(axis=1).mean(axis=-1))
 
 
 def test_robust_variance_by_loops(f):

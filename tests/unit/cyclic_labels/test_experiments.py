@@ -12,7 +12,7 @@ from experiments.cyclic_labels import loss_curves
 from experiments.cyclic_labels.bumps import cells as bumps
 from experiments.cyclic_labels.bumps import embedding, mechanism, undersampling
 from experiments.cyclic_labels.kernel import kernel_regime
-from experiments.cyclic_labels.variance import amplitudes, ensembles, loss_reduction
+from experiments.cyclic_labels.variance import heatmaps, loss_reduction
 from shallow import nets
 from shallow.book import sweep
 from shallow.data import cyclic
@@ -35,38 +35,10 @@ def test_the_mean_is_the_sum_at_another_step():
     assert same[0].identical(same[1]) and 0 < float(same[0].alive) <= 1
 
 
-@pytest.fixture(scope="module")
-def grown():
-    """An ensemble over two sizes whose functions grow with the epoch; the second size is frozen half-way."""
-    rng, t = np.random.default_rng(0), np.arange(1, 9.0)
-    f = rng.normal(size=(2, 1, 5, 30)) * np.stack([t, np.minimum(t, 4)])[:, :, None, None]
-    gram = f @ f.swapaxes(-1, -2) / 30
-    loss = np.ones((2, 8, 5))
-    loss[1, 3:] = 0
-    dims = ("n", "epoch", "model")
-    return xr.Dataset({"gram": ((*dims, "twin"), gram), "train_loss": (dims, loss)}, {"n": [10, 20], "epoch": t})
-
-
-def test_trend_over_epochs(grown):
-    assert loss_reduction.trend_over_epochs(grown, name="t", before_zero=True).estimate == pytest.approx(1)
-    whole = loss_reduction.trend_over_epochs(grown, name="t")
-    assert 0.8 < whole.estimate < 1  # ties in the frozen half
-    falling = grown.assign(gram=grown.gram.copy(data=grown.gram.values[:, ::-1]))
-    assert loss_reduction.trend_over_epochs(falling, name="t").high < 0
-
-
 def test_rank_trend_is_spearman():
     rows = np.random.default_rng(0).integers(0, 5, (6, 12)).astype(float)
-    assert np.allclose(loss_reduction.rank_trend(rows), [spearmanr(r, np.arange(12)).statistic for r in rows])
-    assert loss_reduction.rank_trend(np.ones(5)) == 0
-
-
-def test_amplitude_measure_agrees_with_the_ensemble_functions(grown):
-    gram = grown.gram.values[:, -1]
-    spread, removed = amplitudes.measure(gram, np.full((1, 2, 5), 0.2))
-    a = ensembles.amplitudes(gram)
-    assert np.allclose(spread[0], a.std(axis=-1) / a.mean(axis=-1))
-    assert np.allclose(removed[0], 1 - ensembles.variance_at_equal_amplitude(gram) / ensembles.variance(gram))
+    assert np.allclose(heatmaps.rank_trend(rows), [spearmanr(r, np.arange(12)).statistic for r in rows])
+    assert heatmaps.rank_trend(np.ones(5)) == 0
 
 
 def test_anatomy_shares_and_kinks():
