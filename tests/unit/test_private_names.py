@@ -13,7 +13,6 @@ OWN |= {path.stem for folder in ("tools", "tests") for path in (references.ROOT 
 #: What has to be so, by how its name begins, and why.
 REASONS = {
     "os._exit": "public and documented, in spite of its name",
-    "torch._foreach_": "what torch.optim itself calls: in benchmarks, the fastest loop by hand",
 }
 
 
