@@ -22,16 +22,6 @@ def mean_excess(ax: Axes, samples: list[np.ndarray], label: str | None, **look) 
     ax.minorticks_off()
 
 
-def mean_excess_of_laws(ax: Axes, count: int = 400_000) -> None:
-    """:func:`mean_excess` of laws whose tails are known."""
-    looks = {"Pareto 2": "-.", "Pareto 3": ":", "exponential": "-", "MP 1.5": "--"}
-    for law, line in looks.items():
-        size = 1000 if law.startswith("MP") else count
-        values = estimators.sample(law, stream("mean excess", law), size)
-        name = {"MP 1.5": "noise"}.get(law, law.replace("Pareto", "power law"))
-        mean_excess(ax, [values], name, color="k", ls=line)
-
-
 def top_exponents(ax: Axes, samples: list[np.ndarray], label: str | None, *, most: float = 0.4, **look) -> None:
     """Hill's exponent of each sample by the share of its values above the cut, from three values on up to `most`."""
     for k, values in enumerate(samples):
