@@ -249,19 +249,6 @@ def _courses(runs: xr.Dataset, poor: tuple[int, ...]) -> xr.Dataset:
     return xr.Dataset({name: values.drop_vars(("epoch", "fine"), errors="ignore") for name, values in courses.items()})
 
 
-def around_peak(dissected: xr.Dataset, *, before: int = 2000, after: int = 6000) -> xr.Dataset:
-    """The time courses of the qualifying runs of one design of :func:`dissected`, by the epochs `since` the peak.
-
-    They are multiples of 500, with NaN where a run was not yet, or no longer, trained.
-    """
-    runs = dissected.isel(seed=np.flatnonzero(dissected.low.notnull()))
-    since = np.arange(-before, after + 1, COARSE)
-    peak, last = np.round(runs.peak.values / COARSE).astype(int), runs.sizes["coarse"] - 1
-    row = xr.DataArray(peak[:, None] + since // COARSE, dims=("seed", "since"))
-    courses = runs[[name for name in runs.data_vars if "coarse" in runs[name].dims]]
-    return courses.isel(coarse=row.clip(0, last)).where((row >= 0) & (row <= last)).assign_coords(since=since)
-
-
 RECORDS: dict[str, Recipe] = {
     "dissected": Recipe(
         dissected,

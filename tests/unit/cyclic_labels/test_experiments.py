@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-import xarray as xr
 from planted.records import table
 from scipy.stats import spearmanr
 
@@ -93,17 +92,6 @@ def test_events_of_planted_runs(crossing, passed):
     moments = mechanism.at_events(planted_anatomy(crossing), found, "train_loss")
     assert list(moments.moment.values) == ["start", "low", "peak", "T/2", "T"]
     assert (moments.sel(moment="start") == 5).all() and np.allclose(moments.sel(moment="T"), 0.1)
-
-
-def test_courses_seen_from_the_peak():
-    coarse = np.arange(0, 20_001, 500)
-    data = {"low": ("seed", [500.0, np.nan, 600.0]), "peak": ("seed", [1100.0, np.nan, 19_400.0])}
-    data["share"] = (("seed", "coarse"), np.tile(coarse, (3, 1)))
-    seen = mechanism.around_peak(xr.Dataset(data, {"seed": [3, 4, 5], "coarse": coarse}), before=1500, after=1000)
-    assert list(seen.since) == [-1500, -1000, -500, 0, 500, 1000] and list(seen.seed) == [3, 5]
-    courses = seen.share.transpose("seed", "since").values
-    assert np.array_equal(courses[0], [np.nan, 0, 500, 1000, 1500, 2000], equal_nan=True)
-    assert np.array_equal(courses[1], [18_000, 18_500, 19_000, 19_500, 20_000, np.nan], equal_nan=True)
 
 
 def test_a_dissected_run_is_its_anatomy():
