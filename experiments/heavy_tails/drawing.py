@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
@@ -9,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.heavy_tails import laboratory
+from shallow.book import figures
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 
 BEFORE, AFTER = "#E3836B", "#2F6DB3"  # the document's red and blue, legible in print and on a dark page
@@ -45,6 +48,21 @@ def spectrum(
     else:
         ax.set_xlabel("eigenvalue", loc="left")  # at the right end stands the power of ten
         ax.locator_params(axis="x", nbins=4)
+
+
+def on_both_axes(panels: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> None:
+    """Figures of the document whose axes we do not know: eigenvalues after and before by title, four in a row.
+
+    Above on logarithmic axes, below on linear ones, as high as the densities after training.
+    """
+    _, axes = plt.subplots(2, len(panels), figsize=(7.4, 4), layout="constrained")
+    for column, (title, (values, initial)) in zip(axes.T, panels.items()):
+        for ax, log in zip(column, (True, False)):
+            spectrum(ax, values, initial, log=log)
+            ax.set_ylabel("density" if ax in axes[:, 0] else "")
+        column[0].set_title(title, fontsize="medium")
+        column[1].set_ylim(0, 1.15 * np.histogram(values, BINS, density=True)[0].max())
+        figures.few_ticks(column[1])
 
 
 def over_rates(ax: Axes, by_rate: xr.DataArray, label: str, colour: str, marker: str = "o", *, line: str = "-") -> None:

@@ -206,12 +206,10 @@ RECORDS |= {
     "ten_steps_2000": _sweep(CODE, 5, "Figure 22: ten steps, 2000 points", n=2000),
     "ten_steps_2000_text": _sweep(TEXT, 2, BESIDE, n=2000),
     "ten_steps_4000": _sweep(CODE, 3, "Figure 23: ten steps, 4000 points", n=4000),
-    "ten_steps_4000_text": _sweep(TEXT, 1, BESIDE, n=4000),
     "ten_steps_normalised": _sweep(
         ["Adam code"], 3, "Figure 30: ten steps with weight normalisation", n=8000, normalise=True
     ),
     "ten_steps_tanh": _sweep(["Adam code"], 3, "Figure 32: ten steps of Adam, tanh teacher", n=8000, link="tanh"),
-    "ten_steps_tanh_text": _sweep(["Adam text"], 1, BESIDE, n=8000, link="tanh"),
     "ten_steps_tanh_gd": _sweep(
         ["GD code"], 3, "Figure 32: ten steps of GD, tanh teacher", rates=LARGE, n=8000, link="tanh"
     ),

@@ -8,23 +8,19 @@ of the same draw.  Every mean over draws is compared with its threshold by Stude
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 import numpy as np
 import xarray as xr
-from scipy import special
 
-from experiments.heavy_tails import gradient_laws, shapes, teacher_student
+from experiments.heavy_tails import shapes, teacher_student
 from experiments.heavy_tails.readings import gains
 from experiments.heavy_tails.shapes import SPIKE_RATIO
-from experiments.heavy_tails.teacher_student import FEATURES, PENALTY, PYTORCH, RATES
+from experiments.heavy_tails.teacher_student import FEATURES, PENALTY, RATES
 from shallow import stats
 from shallow.book import claims
 from shallow.book.claims import Found, decides
-from shallow.data.single_index import expectation
 from shallow.spectra import marchenko_pastur
 from shallow.stats import Interval
-from shallow.train import first_layer
 
 Sweeps = Mapping[str, xr.Dataset]
 GRID = list(RATES)
@@ -193,29 +189,6 @@ def modes(eigenvalues: xr.DataArray, rate: float, first: int = 1, logs: bool = T
     """Modes of the spectrum at a rate, or of its logarithms, without the first so many eigenvalues, by draw."""
     spectra = eigenvalues.sel(rate=rate).transpose("seed", "k").values.astype(float)[:, first:]
     return [shapes.modes(np.log10(values) if logs else values) for values in spectra]
-
-
-@cache
-def agreeing_inputs(seed: int, **setting) -> int:
-    """Number of inputs for which every neuron's gradient has the sign of its output weight, or every one the other.
-
-    On these columns the matrix of signs is of rank one.  Cost: a gradient, half a second at n = 2000.
-    """
-    drawn = teacher_student.draw(seed, **setting)
-    rules = [first_layer.GD()]
-    (gradient,) = first_layer.directions(*drawn.samples.train, drawn.student, rules, **PYTORCH).values()
-    return int((np.abs((np.sign(gradient) * np.sign(drawn.student.a)[:, None]).sum(axis=0)) == len(gradient)).sum())
-
-
-def agreeing_share(n: int = 2000, d: int = INPUTS, h: int = WIDTH) -> float:
-    r"""Expected share of :func:`agreeing_inputs`: $2\,\mathbb E_z\,[\Phi(rz)^h]$.
-
-    An entry of the gradient is, up to the sign of its output weight, a part that all h rows share and a private one,
-    both Gaussian over the inputs, with the ratio r of their standard deviations (:func:`gradient_laws.entries`).
-    """
-    law = gradient_laws.entries(n, d)
-    ratio = (law.shared / law.private) ** 0.5
-    return 2 * expectation(lambda z: special.ndtr(ratio * z) ** h)
 
 
 @decides(found=FIRST_SPIKE)

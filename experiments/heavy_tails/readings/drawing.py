@@ -10,17 +10,9 @@ from matplotlib.axes import Axes
 
 from experiments.heavy_tails.drawing import ADAM, GD
 from experiments.heavy_tails.readings import gains
-from experiments.heavy_tails.teacher_student import FEATURES
 from shallow.book import figures
 from shallow.spectra.marchenko_pastur import MarchenkoPastur
 
-TITLES = {"code": r"features of the program, $\tanh(Wx/d)$", "text": r"features of the text, $\tanh(Wx/\sqrt{d})$"}
-#: Label, colour, marker and line of each network.
-NETWORKS = {
-    "size": ("size alone", "0.45", "s", ":"),
-    "direction": ("size and direction", "#0072B2", "o", "--"),
-    "trained": ("size, direction and spectrum: trained", "#D55E00", "D", "-"),
-}
 GAP = 0.6  # between the places of the two optimisers
 
 
@@ -42,34 +34,6 @@ def against_exponent(ax: Axes, record: xr.Dataset, features: str) -> None:
     ax.set(xlabel="exponent", title="the same runs")
     ax.title.set_fontsize("medium")
     ax.legend(fontsize="small", loc="upper right")
-
-
-def by_rate(axes: Sequence[Axes], record: xr.Dataset, kinds: Sequence[str] = FEATURES, *, top: float = 12.0) -> None:
-    """Test loss against the untrained network of the draw, in per cent, by rate; a panel for each kind of features.
-
-    Means with 95 % intervals over draws; every network has its own ridge constant.  The axis ends at `top`.
-    """
-    runs = {name: gains.runs_of(record, name) for name in ("GD", "Adam")}
-    start = {"GD": 0.0, "Adam": len(runs["GD"]) + GAP}
-    places = {name: start[name] + np.arange(len(some)) for name, some in runs.items()}
-    ticks = [(place, f"{gains.rate_of(run):g}") for name in runs for place, run in zip(places[name], runs[name])]
-    for ax, features in zip(axes, kinds, strict=True):
-        untrained = gains.losses(record, gains.UNTRAINED, gains.UNTRAINED, features)
-        for shift, (network, (label, colour, marker, line)) in zip((-0.14, 0, 0.14), NETWORKS.items(), strict=True):
-            look = {"fmt": marker + line, "color": colour, "ms": 4, "lw": 1.2, "capsize": 0}
-            for name, some in runs.items():
-                found = [gains.relative(gains.losses(record, run, network, features), untrained) for run in some]
-                named = label if name == "Adam" else None
-                figures.errorbars(ax, places[name] + shift, found, scale=100, label=named, **look)
-        for name, at in places.items():
-            ax.annotate(name, (at.mean(), 0.97), xycoords=("data", "axes fraction"), ha="center", va="top")
-        ax.axhline(0, color="0.2", lw=0.9)
-        ax.axvline(start["Adam"] - (1 + GAP) / 2, color="0.75", lw=0.8)
-        ax.set_xticks(*zip(*ticks, strict=True), fontsize="x-small")
-        ax.set_title(TITLES[features], fontsize="medium")
-        ax.set(xlabel=r"learning rate $\eta$", ylim=(-5, top))
-        ax.grid(False, axis="x")
-    axes[0].set_ylabel("test loss against untrained, %")
 
 
 #: Label and colour of the effect of each change.

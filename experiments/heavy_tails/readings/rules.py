@@ -17,7 +17,7 @@ from experiments.heavy_tails.readings import gains
 from experiments.heavy_tails.readings.cells import LINKS, NEAR, Combination, Runs, change, level, position
 from experiments.heavy_tails.teacher_student import FEATURES, PENALTY
 from shallow import stats
-from shallow.book import claims, records
+from shallow.book import claims
 from shallow.book.claims import Found, decides
 from shallow.data import single_index
 from shallow.spectra import tails
@@ -41,7 +41,6 @@ SWEEPS = (
     "heavy_tails/readings/softplus_student_gd",
 )
 #: The same of a tanh student with the optimisers of the text, by teacher.
-OF_TEXT = {"softplus": "heavy_tails/ten_steps_8000_text", "tanh": "heavy_tails/ten_steps_tanh_text"}
 CURVES = ("heavy_tails/readings/loss_curves", "heavy_tails/readings/loss_curves_more")
 
 
@@ -66,11 +65,6 @@ def sweep(run: xr.Dataset, teacher: str, rule: str) -> xr.Dataset:
     found = found.sel(link=teacher, drop=True) if "link" in found.dims else found
     found = found[["train", "test", "alignment", "eigenvalues"]].transpose("seed", "rate", "features", "k")
     return found.assign(hill=readings.exponents(found.eigenvalues, tails.hill))
-
-
-def of_text(teacher: str) -> xr.Dataset:
-    """A tanh student with the Adam of the text."""
-    return sweep(records.load(OF_TEXT[teacher]), teacher, "Adam text")
 
 
 @dataclass(frozen=True)
