@@ -358,19 +358,3 @@ def hs_65(crossed, nudged, runs, *, large, small):
         {"share of the last bit": bit, "share": shares, "versions": versions.sizes["run"]}
         | {"mixed": {d: mixed_runs(versions.sel(depth=d)) for d in shares}},
     )
-
-
-# What the page adds.
-
-
-def stopping(runs: xr.Dataset, by_points: xr.Dataset) -> dict[int, tuple[Interval, Interval, Interval, int]]:
-    """By depth what the document's stopping changes: epochs, empty and elsewhere, and how many runs stop together."""
-    names = ["epochs", "empty", "others"]
-    change = runs[names].sel(moment="last") - by_points[names].sel(moment="last")
-    return {
-        int(d): (
-            *(stats.student(change[name].sel(depth=d).values) for name in names),
-            int((change.epochs.sel(depth=d) == 0).sum()),
-        )
-        for d in runs.depth.values
-    }
