@@ -291,15 +291,6 @@ def trends(found: xr.DataArray) -> dict[tuple[str, str, float], Interval]:
     return {key: stats.student(slopes(found, *key)) for key in keys}
 
 
-def kind(trend: Interval, closing: float, persistent: float) -> str:
-    """What an interval of slopes says of a gap."""
-    if trend.below(closing):
-        return "closing"
-    if trend.above(persistent):
-        return "persistent"
-    return "between" if trend.inside(closing, persistent) else "undecided"
-
-
 @decides(
     gaps="simplicity_bias/extremal/gaps",
     wide="simplicity_bias/extremal/gaps_wide",
