@@ -16,7 +16,7 @@ from experiments.simplicity_bias.limits import anatomy, driven, interpolation, r
 from experiments.simplicity_bias.phases import cells as phases
 from experiments.simplicity_bias.theorem_2 import cells as assumption
 from experiments.simplicity_bias.theorem_2 import sample_size
-from experiments.simplicity_bias.transition import adam_and_gelu, batch_noise, figures_1_and_3, leaks
+from experiments.simplicity_bias.transition import adam_and_gelu, batch_noise, figures_1_and_3, leaks, which_leak
 from experiments.simplicity_bias.transition import cells as transition
 from experiments.simplicity_bias.two_units import gathering, margins
 
@@ -45,4 +45,5 @@ MODULES = (
     adam_and_gelu,
     batch_noise,
     leaks,
+    which_leak,
 )

@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 
 from experiments.simplicity_bias.transition import leaks
 from shallow.book import figures
-from shallow.data.teachers import NOISE
 
 #: Settings of :mod:`.leaks` in the words of the story.
 LEAKS = {
@@ -38,18 +37,25 @@ def where_mass_points(ax: Axes, weights: xr.DataArray, sizes: Sequence[int]) -> 
     ax.legend(fontsize="small", ncols=4, loc="upper center")
 
 
-def leaving(ax: Axes, runs: xr.Dataset) -> None:
-    """Training loss over the noise, and share of the mass outside, against steps from 1000 on, every draw."""
+#: Runs of :mod:`.which_leak` by margin and start, with a name and a look.
+CLOSED = {
+    (False, "as it is"): ("both open", {"color": "k"}),
+    (True, "as it is"): ("first closed", {"color": figures.ORANGE, "ls": "-."}),
+    (False, "late taken away"): ("second closed", {"color": figures.BLUE, "ls": "--"}),
+    (True, "late taken away"): ("both closed", {"color": figures.GREEN, "lw": 2}),
+}
+
+
+def leaks_closed(axes: Sequence[Axes], runs: xr.Dataset) -> None:
+    """Share of the mass outside, and training loss over that of least squares, from step 1000 on, every draw."""
     runs = runs.sel(step=slice(1000, None))
-    kinds = {
-        r"training loss / $\sigma^2$": (runs.train / NOISE, "-", figures.COLOURS["train"]),
-        "share of the mass elsewhere": (runs.outside, "--", "k"),
-    }
-    for name, (values, style, colour) in kinds.items():
-        lines = ax.plot(runs.step, values.transpose("step", "seed"), style, color=colour, lw=1.1)
-        lines[0].set_label(name)
-    ax.set(xscale="log", xlabel="steps", ylim=(0, 1.4), yticks=np.linspace(0, 1, 6), title="2000 samples")
-    ax.legend(fontsize="x-small", loc="upper left")
+    for (margin, start), (name, look) in CLOSED.items():
+        one = runs.sel(margin=margin, start=start)
+        for ax, values in zip(axes, (one.outside, one.train / one.ols), strict=True):
+            lines = ax.plot(runs.step, values.transpose("step", "seed"), **{"ls": "-", "lw": 1.1} | look)
+            lines[0].set_label(name)
+    for ax, title, limits in zip(axes, ("mass elsewhere", "training loss"), ((-0.04, 1.04), (0.76, 1.02)), strict=True):
+        ax.set(xscale="log", xlabel="steps", title=title, ylim=limits)
 
 
 #: The two leaks open or closed: rows by the margin, columns by the start.
