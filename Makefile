@@ -40,7 +40,7 @@ pages book library test coverage references claim browser interactive: export MP
 # What a chapter's numbers depend on besides its own cells.
 SOURCES := lib experiments records benchmarks book/claims requirements.lock
 
-.PHONY: help pages book library test coverage mutants lab pdf archive links records verify bench references claim browser interactive lint lock clean clean-book
+.PHONY: help pages book library test coverage mutants times lab pdf archive links records verify bench references claim browser interactive lint lock clean clean-book
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -111,6 +111,9 @@ coverage: $(VENV)/.test  ## the unit, agreement and theory tests alone, and whic
 
 mutants: $(VENV)/.test  ## change lines of library and experiments, one at a time, that were not tried yet: do tests notice? hours
 	@nice -n 10 $(BIN)/python tools/mutants.py $(FILES)
+
+times: $(VENV)/.book  ## where the time of the last build and of the last test run went
+	@$(BIN)/python tools/times.py _build
 
 lab: $(VENV)/.lab $(VENDOR)  ## open the chapters as notebooks in JupyterLab
 	@JUPYTER_CONFIG_PATH="$$PWD/.jupyter" $(BIN)/jupyter lab --notebook-dir="$$PWD" \

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.localization import networks
 from experiments.localization.beginning import descent_and_flow, signs
-from experiments.localization.bumps import contest, filters
+from experiments.localization.bumps import contest, filters, one_neuron
 from experiments.localization.fields import shapes, shaping
 from experiments.localization.objectives import learned
 from experiments.localization.populations import arrangements, outputs, program, rings
@@ -21,5 +21,6 @@ MODULES = (
     shapes,
     signs,
     contest,
+    one_neuron,
     learned,
 )

@@ -225,6 +225,12 @@ RECORDS: dict[str, Recipe] = {
         {"rate": [1.0, 0.2], "cut": ["nothing", "update", "gradient"], "seed": TEN_DRAWS},
         about="Ten steps of Adam with the leading pair of every gradient or update cut out, and its nulls",
     ),
+    "cut_first": Recipe(
+        cut_out,
+        {"rate": [1.0], "cut": ["update", "gradient"], "seed": TEN_DRAWS},
+        {"first_only": True},
+        "The same with the leading pair of the first step cut out",
+    ),
     "cut_gaps": Recipe(
         cut_out,
         {"cut": ["gradient and gaps"], "seed": TEN_DRAWS},

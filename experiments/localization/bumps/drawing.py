@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from experiments.localization import networks
-from experiments.localization.bumps import contest, filters, forecasts, laws
+from experiments.localization.bumps import contest, forecasts, laws
 from shallow import stats
 from shallow.book import figures
 from shallow.stats import Interval
@@ -89,25 +89,6 @@ def responses(axes: Sequence[Axes], title: str, pair: str, gain: float = 3.0, co
         ax.title.set_fontsize("small")
 
 
-def alone(ax: Axes, tails: xr.Dataset, others: xr.Dataset, gain: float = 3.0) -> None:
-    """What one neuron wins by the loss's linear term with a bump over that with a flat field, by the width."""
-    runs, widths = xr.concat([one.linear.sel(gain=gain) for one in (tails, others)], "pair"), filters.WIDTHS
-    for label, pair, look, colour in (
-        ("original, both light", "light/light", "o-", "live"),
-        ("slow Gaussian, fast heavy", "Gaussian/heavy", "s-", "test"),
-        ("both Gaussian", "Gaussian/Gaussian", "-", "label_minus"),
-        ("slow Gaussian, fast elliptical", "Gaussian/radial", "--", "train"),
-    ):
-        won = (runs / runs.sel(filter="constant")).sel(pair=pair).mean("seed").values[-len(widths) :]
-        ax.plot(widths, won, look, ms=3, lw=1.4, color=figures.COLOURS[colour], label=label)
-    ax.axhline(1, color="0.5", lw=0.8)
-    ax.set(xscale="log", xlabel="width of the field, pixels", title="one neuron: won with a bump,\nover a flat field")
-    ax.set_xticks([1, 2, 5, 10], ["1", "2", "5", "10"])
-    ax.minorticks_off()
-    ax.title.set_fontsize("small")
-    ax.legend(fontsize="x-small", loc="lower right")
-
-
 def in_phase(ax: Axes, width: float = 2.9) -> None:
     """A bump, and the same waves moved by random phases."""
     bump = np.exp(-(((np.arange(networks.N) - networks.N / 2) / width) ** 2))
@@ -118,30 +99,22 @@ def in_phase(ax: Axes, width: float = 2.9) -> None:
     ax.legend(fontsize="small")
 
 
-def by_phases(ax: Axes, tails: xr.Dataset, others: xr.Dataset) -> None:
-    """:func:`against` the loss that bumps save by the phases of their waves, in thousandths, of both records."""
-    saved, learned = {}, {}
-    for runs in (tails, others):
-        learned |= forecasts.intervals(runs.ipr.sel(sign=-1))
-        saved |= forecasts.intervals(1000 * forecasts.phases(runs))
-    for cell, one in saved.items():
+def by_phases(ax: Axes, networks: Sequence[xr.Dataset], neurons: Sequence[xr.Dataset]) -> None:
+    """:func:`against` what one neuron wins with a bump in phase over out of phase, of records of both."""
+    learned = {cell: one for runs in networks for cell, one in forecasts.intervals(runs.ipr.sel(sign=-1)).items()}
+    won = {cell: one for runs in neurons for cell, one in forecasts.intervals(forecasts.in_phase(runs)).items()}
+    for cell, one in won.items():
         ax.hlines(learned[cell].estimate, one.low, one.high, color="0.6", lw=0.8)
-    saved = {cell: one.estimate for cell, one in saved.items()}
-    against(ax, saved, learned)
-    ax.axvline(0, color="0.6", lw=0.8)
-    ax.set_xscale("symlog", linthresh=1)
-    ax.set_xlim(-5, 300)
-    shocks = [cell for cell in learned if cell[0] == "sparse/sparse"]
-    ax.text(np.mean([saved[cell] for cell in shocks]), 0.28, "shocks\nin both", fontsize="small", ha="center")
+    won = {cell: one.estimate for cell, one in won.items()}
+    against(ax, won, learned)
+    ax.axvline(1, color="0.6", lw=0.8)
     for words, cell, place in (
-        ("original, $g = 1/2$", ("light/light", 0.5), (2.6, 0.14)),
-        ("original, $g = 3$", ("light/light", 3.0), (0.5, 0.4)),
-        ("slow light, fast heavy, $g = 3$", ("light/heavy", 3.0), (0.2, 1.0)),
+        ("shocks\nin both", ("sparse/sparse", 0.5), (0.8, 0.2)),
+        ("original, $g = 1/2$", ("light/light", 0.5), (1.3, 0.12)),
+        ("original, $g = 3$", ("light/light", 3.0), (1.5, 0.25)),
     ):
-        ax.annotate(words, (saved[cell], learned[cell].estimate), place, fontsize="x-small", va="center", **_ARROW)
-    ax.set(
-        xlabel="error saved in phase, thousandths\n(axis linear up to 1)", ylabel="learned inverse participation ratio"
-    )
+        ax.annotate(words, (won[cell], learned[cell].estimate), place, fontsize="x-small", va="center", **_ARROW)
+    ax.set(xlabel="won by one neuron in phase\nover out of phase", ylabel="learned inverse participation ratio")
     ax.legend(fontsize="small", loc="lower right")
 
 

@@ -21,6 +21,8 @@ _NOISE = receptive_fields.noise_level(networks.N)
 LOCAL = _NOISE.mean + 2 * _NOISE.deviation
 #: The bump of 1.6 pixels in the family: the width of the learned ones at g = 3.
 BUMP = contest.FAMILY.index("bump 1.6")
+#: The bump that is compared with its own waves out of phase.
+RIVAL = "bump 2.9"
 _FIRST_BUMP = 1 + len(contest.COSINES)
 
 
@@ -70,6 +72,11 @@ def phases(runs: xr.Dataset) -> xr.DataArray:
     return (scrambled - tiled).isel(filter=best).drop_vars("filter")
 
 
+def in_phase(neurons: xr.Dataset, field: str = RIVAL) -> xr.DataArray:
+    """What one neuron wins with a field over what it wins with its waves out of phase; of :mod:`.one_neuron`."""
+    return (neurons.in_phase / neurons.out_of_phase).sel(filter=field, drop=True)
+
+
 def beyond_variance(objective: xr.Dataset, place: int = BUMP) -> xr.DataArray:
     r"""$E(w) - E(1)$ of a bump, what it has in (9) beyond the law of the variances and the constant has not, (D)."""
     excess = objective.value - at_a_point(objective.ratio)
@@ -95,6 +102,22 @@ def other_rows(objective: xr.Dataset, runs: xr.Dataset, gain: float) -> list[lis
             words = [f"{one.kurtosis.sel({'class': c})[i]:.1f}" for i in (0, 1) for c in (1, 0)]
             positive = intervals(runs.ipr.sel(sign=1, pair=[pair], gain=[gain]))[pair, g]
             rows.append([pair, *words, f"{ahead.sel(pair=pair, gain=gain):+.3f}", f"{negative:.3f}", f"{positive:.3f}"])
+    return rows
+
+
+def rows_of_one_neuron(neurons: list[xr.Dataset], networks: list[xr.Dataset]) -> list[list[str]]:
+    """Least and most of :func:`in_phase` over the cells of each side, by bump; a column for each side that occurs."""
+    sides = [{cell: side(one) for cell, one in intervals(runs.ipr.sel(sign=-1)).items()} for runs in networks]
+    rows = []
+    for field in contest.FAMILY[_FIRST_BUMP:]:
+        row = [field.removeprefix("bump ")]
+        for one, found in zip(neurons, sides, strict=True):
+            ratio = in_phase(one, field).mean("seed")
+            for which in ("local", "undecided", "not local"):
+                values = [float(ratio.sel(pair=pair, gain=gain)) for (pair, gain), of in found.items() if of == which]
+                if values:
+                    row.append(f"{min(values):.3f} to {max(values):.3f}")
+        rows.append(row)
     return rows
 
 

@@ -6,7 +6,7 @@ import xarray as xr
 from planted.records import table
 
 from experiments.localization import networks
-from experiments.localization.bumps import contest, forecasts, laws
+from experiments.localization.bumps import contest, forecasts, laws, one_neuron
 from shallow.data.nlgp import circulant
 from shallow.stats import Interval
 
@@ -155,3 +155,26 @@ def test_rows_of_objectives():
     objective = values.merge(both)
     assert (forecasts.beyond_variance(objective) > 0).all()
     assert len(forecasts.other_rows(objective, planted(), 0.5)) == 2
+
+
+def test_a_gaussian_class_leaves_one_neuron_nothing_to_win_by_phases_and_light_against_heavy_tails_does():
+    ratios = {
+        pair: forecasts.in_phase(one_neuron.wins(pair, 3.0, 0, steps=[100], samples=8000)).item()
+        for pair in ("Gaussian/Gaussian", "light/heavy", "heavy/light")
+    }
+    assert ratios["Gaussian/Gaussian"] == pytest.approx(1, abs=0.1)
+    assert ratios["light/heavy"] > 1.2 and ratios["heavy/light"] < 0.9
+
+
+def test_rows_of_one_neuron_put_every_task_on_its_side():
+    """Two tasks, one local and one not, of which a neuron wins twice as much and half as much in phase."""
+    won = np.ones((2, 1, 3, len(contest.FAMILY)))
+    neurons = table(
+        {"pair": ["light/heavy", "heavy/light"], "gain": [1.0], "seed": range(3), "filter": list(contest.FAMILY)},
+        in_phase=won * np.array([2, 0.5])[:, None, None, None],
+        out_of_phase=won,
+    )
+    ipr = np.array([0.5, 0.03])[:, None, None, None] * np.array([0.99, 1, 1.01])[:, None]
+    axes = {"pair": neurons.pair.values, "gain": [1.0], "seed": range(3), "sign": [-1]}
+    rows = forecasts.rows_of_one_neuron([neurons], [table(axes, ipr=ipr)])
+    assert rows[0] == ["0.7", "2.000 to 2.000", "0.500 to 0.500"] and len(rows) == 14
