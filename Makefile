@@ -135,7 +135,7 @@ records: $(VENV)/.book  ## compute the recorded runs that are missing or stale, 
 verify: $(VENV)/.book  ## recompute a cell of every recorded run and compare; MINUTES=60: whole cells where least was redone
 	@$(BIN)/python -m shallow verify $(if $(MINUTES),--minutes $(MINUTES) --confirm)
 
-bench: $(VENV)/.bench  ## time all methods and sizes, and recording with workers, on an idle machine: book/speed.md
+bench: $(VENV)/.bench  ## time all methods and sizes, on an idle machine: book/speed.md
 	@env -u OPENBLAS_CORETYPE $(BIN)/python -m benchmarks  # that variable would choose the kernels of another processor
 
 references: $(VENV)/.test  ## execute the chapters (CHAPTERS="book/x.md book/x/y.md ...") and rewrite what the tests expect of them

@@ -2,8 +2,7 @@
 
 A suite is written to `benchmarks/SUITE.json`, and the page `book/speed.md` shows medians.  One process per number of
 threads is confined to that many processors before it loads anything.  Every round times each method once for every
-size, so that a disturbance hits all methods alike; a first run compiles and is not counted.  The suite `cluster`,
-whose rounds take minutes, has half as many.
+size, so that a disturbance hits all methods alike; a first run compiles and is not counted.
 """
 
 import argparse
@@ -30,16 +29,11 @@ SUITES = {
     "routines": {"fits and spectra": ("tails.measure", ONE), "kernels": ("deep_kernels.measure", BOTH)},
     "laboratories": {"runs": ("laboratories.measure", ONE)},
     "scaling": {"curves": ("scaling.measure", ONE)},
-    "cluster": {},
 }
 
 
 def suite(name: str, rounds: int) -> dict:
     """The rows of every part of a suite."""
-    if name == "cluster":  # from this process, as those of a pool have no children
-        from benchmarks import cluster
-
-        return cluster.measure(max(1, rounds // 2))
     spawn, found = multiprocessing.get_context("spawn"), {}
     workers = {threads: spawn.Pool(1, timing.confine, (threads,)) for threads in BOTH}
     for part, (measure, counts) in SUITES[name].items():

@@ -104,7 +104,7 @@ def environment() -> dict:
     from shallow.book.records import processor
 
     blas = [one for one in threadpool_info() if one["user_api"] == "blas" and "architecture" in one]
-    versions = {name: importlib.metadata.version(name) for name in ("dask", "numba", "numpy", "torch")}
+    versions = {name: importlib.metadata.version(name) for name in ("numba", "numpy", "torch")}
     try:
         versions["jax"] = importlib.metadata.version("jax")
     except importlib.metadata.PackageNotFoundError:
