@@ -18,7 +18,6 @@ from experiments.cyclic_labels.bumps import cells as bumps
 from experiments.cyclic_labels.bumps import undersampling
 from experiments.cyclic_labels.loss_curves import EPOCHS
 from shallow import checks, nets, stats
-from shallow.book import records
 from shallow.book.recipes import Agreement, Recipe, releases_gil
 from shallow.data import cyclic
 from shallow.kernels import empirical
@@ -306,14 +305,6 @@ def figure_9(found: xr.Dataset) -> dict[str, np.ndarray]:
 
 
 # Figures 8 to 10 of the document.
-
-
-def drawn(width: int, step: float = 0.001) -> int | None:
-    """The run to draw: the lowest recorded seed of two_rightmost whose bump diverges and recovers; None if none does.
-
-    It is chosen by its losses alone, never by its projections.
-    """
-    return bumps.choose(records.load("cyclic_labels/kernel/bumps_by_width").sel(width=width, step=step))
 
 
 def every_epoch(seed: int, *, design: str, width: int, step: float, n: int = 50, epochs: int = EPOCHS) -> np.ndarray:
