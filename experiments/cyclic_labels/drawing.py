@@ -61,17 +61,6 @@ def maps(shown: dict[str, tuple[xr.Dataset, str]]) -> Figure:
     return figure
 
 
-def heatmap(
-    ax: Axes, values: xr.DataArray, label: str, *, log: bool = True, low: float | None = None, high: float | None = None
-) -> None:
-    """Values (n, epoch) as a heatmap; colours by log begin at the second percentile of those after epoch 0."""
-    values = values.transpose("epoch", "n")
-    if log and low is None:
-        low = float(values.where((values > 0) & (values.epoch > 0)).quantile(0.02))
-    figures.heatmap(ax, values, values.n, values.epoch / 1000, label, log=log, low=low, high=high)
-    ax.set(xlabel="sample size $n$", ylabel="epoch (thousands)")
-
-
 def _first(values: xr.DataArray) -> xr.DataArray:
     return values.isel(base=0) if "base" in values.dims else values
 

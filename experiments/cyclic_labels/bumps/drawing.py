@@ -84,9 +84,8 @@ def climbs(moved: xr.Dataset, lifted: xr.Dataset) -> Figure:
     return fig
 
 
-def random_sets(random: xr.Dataset, refinements: Sequence[int] = (10, 1)) -> Figure:
+def random_sets(random: xr.Dataset, refinements: Sequence[int] = (10,)) -> Figure:
     """Bumps of random sets, of the record `random_data`: whose they are by size, and where the lone point is."""
-    several = len(refinements) > 1
     ratios = [1] * len(refinements) + [0.8]
     fig, axes = plt.subplots(1, len(ratios), figsize=(7.6, 3.1), layout="constrained", width_ratios=ratios)
     sizes = random.n.values
@@ -108,10 +107,6 @@ def random_sets(random: xr.Dataset, refinements: Sequence[int] = (10, 1)) -> Fig
         ax.plot(range(len(sizes)), law, "k.--", lw=1, ms=4, label="sets that have a cluster with none or one")
         ax.set_xticks(range(len(sizes)), sizes)
         _ = ax.set(xlabel="points $n$", ylim=(0, 1.02))
-        if several:
-            ax.set_title("small steps" if refinement > 1 else "ten times as long", fontsize="small")
-    if several:
-        axes[1].sharey(axes[0])
     _ = axes[0].set(ylabel="share of sets with a bump")
     lines, labels = axes[0].get_legend_handles_labels()
     lines, labels = lines[1:] + lines[:1], [f"bumps in clusters with {name}" for name in labels[1:]] + labels[:1]
@@ -121,7 +116,7 @@ def random_sets(random: xr.Dataset, refinements: Sequence[int] = (10, 1)) -> Fig
     figures.errorbars(last, range(len(shares)), list(shares.values()), fmt="o", color=ORANGE, ms=4)
     last.set_xticks(range(4), ["empty\ncluster", "lone point\nat an end", "only\ninside", "none"], fontsize="x-small")
     _ = last.set(ylim=(0, None), xlim=(-0.5, 3.5))
-    last.set_title("sets of twenty" + ", small steps" * several, fontsize="small")
+    last.set_title("sets of twenty", fontsize="small")
     return fig
 
 
