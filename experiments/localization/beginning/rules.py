@@ -275,10 +275,3 @@ def lo_61(steps, *, low, high, alike):
             "correlation, g = 3": correlation_at_3,
         },
     )
-
-
-def early_errors(steps: xr.Dataset, gain: float, flow: str) -> xr.DataArray:
-    """Root mean square difference of the biases from a flow over the size of the biases, (step, seed)."""
-    runs = steps.sel(loss="square", gain=gain, step=steps.step[steps.step > 0])
-    off = ((runs.b - runs.b_flow.sel(flow=flow)) ** 2).mean("neuron") / (runs.b**2).mean("neuron")
-    return np.sqrt(off).transpose("step", "seed")

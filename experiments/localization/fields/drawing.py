@@ -12,42 +12,17 @@ from experiments.localization.fields import rules
 from shallow.book import figures
 
 
-def fields_by_sign(ax: Axes, runs: xr.Dataset, of: str, x: str, y: str) -> None:
-    """Two measures of every field of some networks at one gain, with white noise in grey."""
+def gabor_against_bump(ax: Axes, runs: xr.Dataset, of: str) -> None:
+    """R^2 of the best Gabor function against that of the best bump, a point for a field; white noise in grey."""
+    ax.plot([0, 1], [0, 1], color="k", lw=0.6)
     noise, end = runs.sel(of="noise"), runs.sel(of=of)
-    ax.plot(noise[x].values.ravel(), noise[y].values.ravel(), ".", ms=2.5, color="0.7", label="white noise")
+    ax.plot(noise.bump.values.ravel(), noise.gabor.values.ravel(), ".", ms=2.5, color="0.7", label="white noise")
     for sign, marker, name, label in ((1, "^", "plus", "positive"), (-1, "v", "minus", "negative")):
         chosen = sign * end.b.values > 0
         look = {"ms": 3, "alpha": 0.6, "mew": 0, "color": figures.COLOURS[f"label_{name}"]}
-        ax.plot(end[x].values[chosen], end[y].values[chosen], marker, label=label, **look)
-
-
-def every_field(ax: Axes, runs: xr.Dataset, of: str) -> None:
-    """Localisation of every field by two measures."""
-    fields_by_sign(ax, runs, of, "ipr", "window")
-    ax.set(xlabel="inverse participation ratio", xlim=(0, 0.5), ylim=(0.2, 1.03))
-
-
-def gabor_against_bump(ax: Axes, runs: xr.Dataset, of: str) -> None:
-    """R^2 of the best Gabor function against that of the best bump, a point for a field."""
-    ax.plot([0, 1], [0, 1], color="k", lw=0.6)
-    fields_by_sign(ax, runs, of, "bump", "gabor")
+        ax.plot(end.bump.values[chosen], end.gabor.values[chosen], marker, label=label, **look)
     ax.axhline(0.9, color=figures.COLOURS["threshold"], ls=":", lw=1)
     ax.set(xlabel="$R^2$ of a bump", xlim=(-0.02, 1.02), ylim=(-0.02, 1.04))
-
-
-def scaling_up(axes: Sequence[Axes], runs: xr.Dataset) -> None:
-    """(8), (6) and the loss of bumps against their norm, bias in proportion; means over draws, a line for a ratio."""
-    for ax, name, title in zip(axes, ("point", "ring", "loss"), ("(8)", "(6)", "best loss"), strict=True):
-        for width, style in zip(runs.width.values, ("-", "--"), strict=True):
-            for slope, colour, marker in zip(runs.slope.values, ("train", "live", "test"), "o^s", strict=True):
-                label = f"{slope:g}" if style == "-" else None
-                values = runs[name].sel(width=width, slope=slope).mean("seed")
-                look = {"marker": marker, "ms": 4, "lw": 1.1, "color": figures.COLOURS[colour]}
-                ax.plot(runs.norm, values, style, label=label, **look)
-        ax.set_xscale("log", base=2)
-        ax.set(xlabel="norm of the bump", title=title, xticks=runs.norm.values)
-        ax.set_xticklabels([f"{norm:g}" for norm in runs.norm.values])
 
 
 def shapes_at_norms(ax: Axes, runs: xr.Dataset) -> None:

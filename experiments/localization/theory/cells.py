@@ -11,8 +11,7 @@ import numpy as np
 import xarray as xr
 from scipy import fft, integrate, linalg, special
 
-from experiments.localization import dominance, gaussian_flow, networks, reductions
-from experiments.localization.tiling import cells as ring_average
+from experiments.localization import dominance, networks, reductions
 from shallow import checks, committee
 from shallow.data import nlgp
 from shallow.data.nlgp import Process
@@ -36,56 +35,6 @@ def variance_beyond(gain: float, z: float) -> float:
         return special.dawsn(gamma * x) ** 2 * np.exp((2 * gamma**2 - 0.5) * x**2)
 
     return float(integrate.quad(density, z, np.inf)[0] / integrate.quad(density, 0, np.inf)[0])
-
-
-# From neurons to a ring average.
-
-
-class RingErrors(NamedTuple):
-    """Largest distances from the output of a network over a sample."""
-
-    shares: float  # ring average with the shares of the populations
-    halves: float  # (4) as printed
-    offset: float  # (4) as printed, after what the proposition says it is off by
-    printed: float  # (5) as printed
-    folded: float  # (5) put right, with shares
-    bound: float  # what the proposition allows for the last one
-
-
-def ring_errors(quarters: int, samples: int = 500) -> RingErrors:
-    """Networks of all shifts and signs of two templates, `quarters` in four of them positive, at g = 3."""
-    checks.integers(1, quarters=quarters)
-    n, p = networks.N, np.array([1 - quarters / 4, quarters / 4])
-    templates = np.stack([3 * dominance.gabors(n, [2.0], [0])[0, 0], 2 * dominance.gabors(n, [3.0], [12])[0, 0]])
-    biases = np.array([-2.0, 1.5])
-    x = nlgp.minibatch(stream("proofs", "ring", quarters), *networks.pair(3.0), samples).x
-    output = ring_average.network(templates, biases, (4 - quarters, quarters)).forward(x)[0]
-    far, near = ring_average.terms(templates, biases, x)
-    shares, halves = p @ (far + near) / 2, (far + near).sum(axis=0) / 4
-    offset = (p[1] - 0.5) / 2 * ((far + near)[1] - (far + near)[0])
-    folded = (p[0] * (far[0] - 1) + p[1] * (near[1] + 1)) / 2
-    bound = float(p @ (1 + np.array([1, -1]) * _sigma(biases)) / 2)
-    found = (shares, halves, halves + offset, far.sum(axis=0) / 2, folded)
-    return RingErrors(*(float(np.abs(one - output).max()) for one in found), bound)
-
-
-class Pull(NamedTuple):
-    """What moves all biases of a network together: derivative of the loss, and its two parts."""
-
-    derivative: float
-    mean: float  # mean slope times mean output
-    covariance: float  # of slope and error
-
-
-def pull(positive: int, size: float = 0.5, gain: float = 3.0) -> Pull:
-    """The initial network of seed 0 with biases of one size, some of them positive."""
-    start = networks.starts([0], dtype=np.float64)
-    b = np.where(np.arange(networks.WIDTH) < positive, size, -size)
-    x, y = nlgp.minibatch(stream("proofs", "pull"), *networks.pair(gain), 10_000)
-    z = x @ start.W[0].T + b
-    error, slope = _sigma(z).mean(axis=1) - y, _bell(z).mean(axis=1) * (2 / np.pi) ** 0.5
-    mean = slope.mean() * (error + y).mean()
-    return Pull(float(np.mean(error * slope)), float(mean), float(np.mean((slope - slope.mean()) * error)))
 
 
 # Averages over the ring.
@@ -140,15 +89,6 @@ def side_moments(share: np.ndarray, epsilon: float) -> tuple[float, float]:
     return float(share @ squares), float(share @ squares**2 / (share @ squares) ** 2 - 3)
 
 
-def root_lead(width: float = 2.0, pairs: int = 100_000) -> dominance.Estimate:
-    r"""Lead in (9) of a bump over the constant, for the unbounded light-tailed data $\mathrm{sgn}(Z)\sqrt{|Z|}$."""
-    rng, W = stream("proofs", "square root"), dominance.gabors(networks.N, [width, np.inf], [0])[:, 0]
-    latent = [process.latent(rng, pairs) for process in networks.pair(1.0)]
-    slow, fast = (np.abs(np.sign(z) * np.abs(z) ** 0.5 @ W.T) for z in latent)
-    ahead = (np.sign(slow - fast) @ (1, -1)) / 2
-    return dominance.Estimate(float(ahead.mean()), float(ahead.std() / pairs**0.5))
-
-
 def closed_bumps(runs: xr.Dataset) -> xr.DataArray:
     """(9) of bumps by the closure, from their variance ratios and kurtoses in a record, means at one gain."""
     ratio = runs.gabor_ratio.sel(carrier=0)
@@ -185,28 +125,11 @@ def gain_of(ratio: np.ndarray) -> np.ndarray:
     return (_sigma(np.sqrt(r * place)) - _sigma(np.sqrt(place))) / 2
 
 
-class Drift(NamedTuple):
-    r"""Velocities in the flow of the absolute loss, in units of $\sqrt{2/\pi}/K$."""
-
-    bias: np.ndarray  # of b
-    gap: np.ndarray  # of v1 - v0
-    ratio: np.ndarray  # of ln(u1/u0)
-
-
-def drift(W: np.ndarray, b: np.ndarray, first: np.ndarray, second: np.ndarray) -> Drift:
-    """From the library's velocity, for fields (K, n), biases (K,) and the covariances of the classes."""
-    moved = gaussian_flow.velocity(W, b, first, second)
-    unit = len(b) * (np.pi / 2) ** 0.5
-    rates = [2 * unit * np.einsum("kn,kn->k", W @ one, moved.W) for one in (first, second)]
-    spreads = [1 + np.einsum("kn,kn->k", W @ one, W) for one in (first, second)]
-    ratio = rates[0] / spreads[0] - rates[1] / spreads[1]
-    return Drift(unit * moved.b, rates[0] - rates[1], ratio)
-
-
 def gap_formula(W: np.ndarray, b: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     r"""Velocity of $v_1 - v_0$: $-b\,w^\top\Delta(\frac{m_1}{u_1}\Sigma_1 - \frac{m_0}{u_0}\Sigma_0)w$.
 
-    $\Delta = \Sigma_1 - \Sigma_0$ and $m_i = u_i^{-1/2} e^{-b^2/(2u_i)}$; the arguments are those of `drift`.
+    $\Delta = \Sigma_1 - \Sigma_0$ and $m_i = u_i^{-1/2} e^{-b^2/(2u_i)}$, for fields (K, n), biases (K,) and the
+    covariances of the classes.
     """
     parts = []
     for one in (first, second):

@@ -89,11 +89,6 @@ def lo_20(runs, *, level, peaks):
     )
 
 
-def by_width(runs: tuple[xr.Dataset, ...]) -> dict[int, xr.Dataset]:
-    """What the formulas say for networks of each width."""
-    return {one.sizes["neuron"]: ring_average.measured(one) for one in runs}
-
-
 def of(measured: xr.Dataset, form: str, weights: str, gain: float, name: str = "error") -> np.ndarray:
     """One measure of a formula (seed,)."""
     return measured[name].sel(form=form, weights=weights, gain=gain).values

@@ -5,10 +5,11 @@ import pytest
 from scipy import special
 from scipy.special import erf
 
-from experiments.localization import dominance, gaussian_flow, reductions
+from experiments.localization import dominance, gaussian_flow, networks, reductions
 from experiments.localization.populations import cells as populations
 from experiments.localization.starting_loss import cells as starting_loss
 from experiments.localization.theory import cells as proofs
+from experiments.localization.tiling import cells as ring_average
 from shallow import receptive_fields as fields
 from shallow import stats
 from shallow.data import nlgp
@@ -90,11 +91,26 @@ def random_fields(count, scale=0.3):
 
 @pytest.mark.parametrize("quarters", [1, 2, 3])
 def test_ring_averages_with_halves_and_with_shares(quarters):
-    """(4) is exact for equal halves only, off by what the proposition says; (5) as printed is outside the bound."""
-    found = proofs.ring_errors(quarters)
-    assert found.shares < 1e-12 and found.offset < 1e-12
-    assert (found.halves < 1e-12) == (quarters == 2)
-    assert found.folded <= found.bound < found.printed
+    """All shifts and signs of a bump and a wave, `quarters` in four of them positive, at g = 3.
+
+    (4) is exact for equal halves only, off by what the proposition says; (5) as printed is outside the bound.
+    """
+    p = np.array([1 - quarters / 4, quarters / 4])
+    bump, wave = (dominance.gabors(PIXELS, [width], [k])[0, 0] for width, k in ((2.0, 0), (3.0, 12)))
+    templates, biases = np.stack([3 * bump, 2 * wave]), np.array([-2.0, 1.5])
+    x = nlgp.minibatch(stats.stream("test ring averages", quarters), *classes(3.0), 500).x
+    output = ring_average.network(templates, biases, (4 - quarters, quarters)).forward(x)[0]
+    far, near = ring_average.terms(templates, biases, x)
+    both = far + near
+
+    def error(formula):
+        return np.abs(formula - output).max()
+
+    assert error(p @ both / 2) < 1e-12
+    assert (error(both.sum(axis=0) / 4) < 1e-12) == (quarters == 2)
+    assert error(both.sum(axis=0) / 4 + (p[1] - 0.5) / 2 * (both[1] - both[0])) < 1e-12
+    bound = p @ (1 + np.array([1, -1]) * erf(biases / 2**0.5)) / 2
+    assert error((p[0] * (far[0] - 1) + p[1] * (near[1] + 1)) / 2) <= bound < error(far.sum(axis=0) / 2)
 
 
 @pytest.mark.parametrize("xi", [1.0, 2.0])
@@ -197,16 +213,17 @@ def test_drift_of_the_bias_and_of_the_variances():
     first, second = covariances()
     v1, v0 = quadratic(W, first), quadratic(W, second)
     rest = proofs.reversal(v1, v0)
-    moved = proofs.drift(W, b, first, second)
-    assert (np.sign(moved.bias) == np.sign((v1 - v0) * (b**2 - rest**2))).all()
-    assert (np.sign(moved.bias) != -np.sign(v1 - v0)).any()  # twin: that it never reverses
-    assert moved.gap == pytest.approx(proofs.gap_formula(W, b, first, second), rel=1e-9, abs=1e-14)
+    moved, unit = gaussian_flow.velocity(W, b, first, second), len(b) * (np.pi / 2) ** 0.5
+    assert (np.sign(moved.b) == np.sign((v1 - v0) * (b**2 - rest**2))).all()
+    assert (np.sign(moved.b) != -np.sign(v1 - v0)).any()  # twin: that it never reverses
+    gap = 2 * unit * np.einsum("kn,kn->k", W @ (first - second), moved.W)
+    assert gap == pytest.approx(proofs.gap_formula(W, b, first, second), rel=1e-9, abs=1e-14)
     step, (up, down) = 1e-6, (gaussian_flow.velocity(W, s * rest, first, second).W for s in (1, -1))
     for velocity, sign in ((up, -1), (down, 1)):
         later = [np.log1p(quadratic(W + step * velocity, one)) for one in (first, second)]
         change = later[0] - later[1] - np.log1p(v1) + np.log1p(v0)
         assert (np.sign(change) == sign).all()
-    assert np.abs(proofs.drift(W, rest, first, second).bias).max() < 1e-12
+    assert np.abs(unit * gaussian_flow.velocity(W, rest, first, second).b).max() < 1e-12
 
 
 @pytest.mark.parametrize("mode", [0, 1, 5, 12])
@@ -262,11 +279,16 @@ def test_cumulant_series_is_exact_for_polynomials():
 
 
 def test_pull_is_the_mean_output_up_to_a_covariance():
-    pulls = [proofs.pull(count) for count in (0, 20, 40)]
-    assert all(one.derivative == pytest.approx(one.mean + one.covariance, abs=1e-12) for one in pulls)
-    assert pulls[0].derivative < 0 < pulls[2].derivative
-    assert all(abs(one.covariance) < 0.05 * abs(one.mean) for one in (pulls[0], pulls[2]))
-    assert abs(pulls[1].covariance) > abs(pulls[1].mean)  # where the premise fails
+    """Where the populations are far from balance; near it the premise fails, and the covariance decides."""
+    start = networks.starts([0], dtype=np.float64)
+    x, y = nlgp.minibatch(stats.stream("test pull"), *classes(3.0), 10_000)
+    for positive, far in ((0, True), (20, False), (40, True)):
+        z = x @ start.W[0].T + np.where(np.arange(networks.WIDTH) < positive, 0.5, -0.5)
+        output, slope = erf(z / 2**0.5).mean(axis=1), np.exp(-(z**2) / 2).mean(axis=1)
+        mean = slope.mean() * output.mean()
+        covariance = np.mean((output - y) * slope) - mean
+        assert (abs(covariance) < 0.05 * abs(mean)) == far and (abs(covariance) > abs(mean)) != far
+        assert np.sign(mean) == np.sign(positive - 20) or not far
 
 
 def test_norms_of_unit_data():
@@ -289,8 +311,12 @@ def test_only_the_rate_of_the_weights_is_divided_on_a_finer_grid():
 
 
 def test_unbounded_data_with_light_tails_have_bumps_too():
-    lead = proofs.root_lead()
-    assert lead.value > 3 * lead.error
+    """Lead in (9) of a bump over the constant for sgn(Z) sqrt|Z|."""
+    rng, W = stats.stream("test square root"), dominance.gabors(PIXELS, [2.0, np.inf], [0])[:, 0]
+    latent = [process.latent(rng, 100_000) for process in classes(1.0)]
+    slow, fast = (np.abs(np.sign(z) * np.abs(z) ** 0.5 @ W.T) for z in latent)
+    ahead = (np.sign(slow - fast) @ (1, -1)) / 2
+    assert ahead.mean() > 3 * ahead.std() / len(ahead) ** 0.5
 
 
 def test_variance_of_heavy_tails_in_rare_values():

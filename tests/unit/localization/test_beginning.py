@@ -166,12 +166,6 @@ def test_the_absolute_loss_at_the_start(change, outcome):
     assert (found.numbers["correlation, g = 0.01"].estimate > 0.99) == ("noise" not in change)
 
 
-def test_errors_of_a_flow():
-    errors = rules.early_errors(first_steps(noise=0.1), 3.0, "alone")
-    assert errors.dims == ("step", "seed")
-    assert errors.values == pytest.approx(0.1, rel=0.2)
-
-
 def test_identities_hold_with_the_probability_of_the_classes():
     found = first_gradients.identities(samples=200)
     assert float(found.sum_over_mean) == pytest.approx(2)
