@@ -15,6 +15,7 @@ import xarray as xr
 from experiments.heavy_tails import readings_of_sweeps, shapes
 from experiments.heavy_tails.beyond import deep_nets, open_questions, steering
 from experiments.heavy_tails.readings import gains
+from experiments.heavy_tails.readings.cells import exponents
 from experiments.heavy_tails.route import cells as training_spectra
 from experiments.heavy_tails.teacher_student import FEATURES, RATES
 from shallow import stats
@@ -239,11 +240,6 @@ def outliers(runs: xr.Dataset) -> xr.DataArray:
     return xr.apply_ufunc(count, runs.eigenvalues.sel(step=1), input_core_dims=[["k"]], vectorize=True)
 
 
-def exponents(runs: xr.Dataset) -> xr.DataArray:
-    """PL_Alpha_Hill after ten steps (teacher, rate, seed)."""
-    return xr.apply_ufunc(tails.hill, runs.eigenvalues.sel(step=10), input_core_dims=[["k"]], vectorize=True)
-
-
 def indices() -> dict[str, int]:
     """Directions of each teacher."""
     return {name: setting.get("indices", 1) for name, setting in open_questions.TEACHERS.items()}
@@ -252,7 +248,7 @@ def indices() -> dict[str, int]:
 @decides(runs="heavy_tails/beyond/many_directions")
 def ht_78(runs):
     """Appendix H: does a teacher with k directions make k spikes, and a heavier tail later?"""
-    count, hill = outliers(runs), exponents(runs)
+    count, hill = outliers(runs), exponents(runs.eigenvalues.sel(step=10), tails.hill)
     several = {name: k for name, k in indices().items() if k > 1}
     right, change = {}, {}
     for rate in (0.1, 1.0):

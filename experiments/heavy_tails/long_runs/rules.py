@@ -62,11 +62,15 @@ def of_draws(values: np.ndarray) -> Interval:
     return stats.student(values) if len(values) > 1 else Interval(*[float(values[0])] * 3)
 
 
+def as_wide(table: xr.Dataset, fall: float, away: float) -> bool | None:
+    """Whether a bulk is wide or widened over the draws: its exponent so far below that of noise, and its distance."""
+    fallen, distance = of_draws(NOISE - table.hill_excl.values), of_draws(table.d_mp.values)
+    return claims.all_of(fallen.exceeds(fall), distance.exceeds(away))
+
+
 def beyond(table: xr.Dataset, step: int, limits: Sequence[float]) -> bool | None:
-    """Whether the bulk is wide or widened, by its limits, at a step of a table over draws and steps."""
-    one = table.sel(step=step)
-    fall, away = of_draws(NOISE - one.hill_excl.values), of_draws(one.d_mp.values)
-    return claims.all_of(fall.exceeds(limits[0]), away.exceeds(limits[1]))
+    """:func:`as_wide` at a step, by the two limits."""
+    return as_wide(table.sel(step=step), *limits)
 
 
 def never(table: xr.Dataset, steps: Sequence[int], limits: Sequence[float]) -> bool | None:

@@ -139,9 +139,9 @@ def ht_07(runs, *, close, like_noise):
     )
 
 
-def moved(eigenvalues: xr.DataArray, rate: float) -> xr.DataArray:
-    """Largest relative change of the first 99 % of the eigenvalues from the start to a rate, by draw."""
-    pairs = eigenvalues.sel(rate=[0, rate]).transpose("seed", "rate", "k").values
+def moved(eigenvalues: xr.DataArray, to: float, along: str = "rate") -> xr.DataArray:
+    """Largest relative change of the first 99 % of the eigenvalues from the start to a rate or step, by draw."""
+    pairs = eigenvalues.sel({along: [0, to]}).transpose("seed", along, "k").values
     return xr.DataArray([shapes.change(last, first) for first, last in pairs.astype(float)], dims="seed")
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import xarray as xr
 
 from experiments.heavy_tails import shapes
-from experiments.heavy_tails.one_step.rules import gap, mean, single_spike, told
+from experiments.heavy_tails.long_runs.rules import of_draws
+from experiments.heavy_tails.one_step.rules import gap, mean, moved, single_spike, told
 from experiments.heavy_tails.shapes import SPIKE_RATIO
 from shallow import stats
 from shallow.book import claims
@@ -103,12 +104,13 @@ def ht_44(gd, adam, twins, *, close, quiet, calm, steeper, wide):
         at_rest = xr.DataArray([shapes.median_distance(*pair) for pair in ends], dims="seed")
         return {
             "a": claims.all_of(
-                *(claims.below(mean(moved(gd.sel(rate=rate), 1)), close) for rate in (0.1, 1.0)),
+                *(claims.below(mean(moved(gd.sel(rate=rate), 1, "step")), close) for rate in (0.1, 1.0)),
                 single_spike(gd.sel(rate=100.0, step=1)),
                 mean(gap(gd.sel(rate=2000.0, step=1))).exceeds(SPIKE_RATIO),
             ),
             "b": claims.all_of(
-                claims.below(mean(moved(adam.sel(rate=QUIET), 1)), quiet), single_spike(adam.sel(step=1, rate=LOUD))
+                claims.below(mean(moved(adam.sel(rate=QUIET), 1, "step")), quiet),
+                single_spike(adam.sel(step=1, rate=LOUD)),
             ),
             "c": claims.all_of(
                 claims.below(mean(at_rest), calm),
@@ -142,12 +144,6 @@ def same_classes(twins: xr.DataArray, close: float, least: Mapping[str, float]) 
     return claims.all_of(*(None if None in (*one, *other) else one == other for one, other in zip(*classes)))
 
 
-def moved(eigenvalues: xr.DataArray, step: int) -> xr.DataArray:
-    """Largest relative change of the first 99 % of the eigenvalues (seed, step, k) from the start, by draw."""
-    pairs = eigenvalues.sel(step=[0, step]).transpose("seed", "step", "k").values
-    return xr.DataArray([shapes.change(last, first) for first, last in pairs.astype(float)], dims="seed")
-
-
 def wide_bulk(eigenvalues: xr.DataArray) -> dict[str, Interval]:
     """PL_Alpha_Hill without the largest eigenvalue, and distance from a Marchenko-Pastur law, of spectra (seed, k).
 
@@ -157,12 +153,7 @@ def wide_bulk(eigenvalues: xr.DataArray) -> dict[str, Interval]:
     kept = [values[int(values[0] >= SPIKE_RATIO * values[1]) :] for values in spectra]
     distances = [marchenko_pastur.fitted_distance(values, WIDTH, INPUTS) for values in kept]
     exponents = [tails.hill(values[1:]) for values in spectra]
-    return {"exponent": over_draws(np.array(exponents)), "distance": over_draws(np.array(distances))}
-
-
-def over_draws(values: np.ndarray) -> Interval:
-    """Student's interval of values by draw, or the value itself of a single draw."""
-    return stats.student(values) if len(values) > 1 else Interval(*[float(values[0])] * 3)
+    return {"exponent": of_draws(np.array(exponents)), "distance": of_draws(np.array(distances))}
 
 
 def is_wide(bulk: Mapping[str, Interval], least: Mapping[str, float]) -> bool | None:
@@ -174,8 +165,8 @@ def shape_class(eigenvalues: xr.DataArray, step: int, close: float, least: Mappi
     """Whether spectra (seed, step, k) are unchanged, have a spike, have a wide bulk; None where the draws leave it."""
     after = eigenvalues.sel(step=step)
     return (
-        claims.below(over_draws(moved(eigenvalues, step).values), close),
-        over_draws(gap(after).values).exceeds(SPIKE_RATIO),
+        claims.below(of_draws(moved(eigenvalues, step, "step").values), close),
+        of_draws(gap(after).values).exceeds(SPIKE_RATIO),
         is_wide(wide_bulk(after), least),
     )
 

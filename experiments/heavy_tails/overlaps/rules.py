@@ -11,6 +11,7 @@ from scipy.stats import ks_2samp
 
 from experiments.heavy_tails.overlaps import cells as overlaps
 from experiments.heavy_tails.overlaps.cells import SIDES
+from experiments.heavy_tails.readings.cells import exponents
 from experiments.heavy_tails.route import cells as training_spectra
 from shallow import stats
 from shallow.book import claims
@@ -264,11 +265,6 @@ def fall(runs: xr.Dataset, name: str, features: str) -> Interval:
     return stats.student((one.sel(at=10) - one.sel(at=0)).values)
 
 
-def exponents(eigenvalues: xr.DataArray) -> xr.DataArray:
-    """PL_Alpha_Hill of spectra, in the place of the dimension k."""
-    return xr.apply_ufunc(tails.hill, eigenvalues, input_core_dims=[["k"]], vectorize=True)
-
-
 def spectral_distance(runs: xr.Dataset) -> np.ndarray:
     """Kolmogorov-Smirnov distance (seed,) of the spectra after ten steps for label noise 0.3 and 0.7."""
     pairs = runs.eigenvalues.sel(end=10, noise=[0.3, 0.7]).transpose("seed", "noise", "k").values
@@ -278,7 +274,8 @@ def spectral_distance(runs: xr.Dataset) -> np.ndarray:
 @decides(runs=NOISY)
 def ht_55(runs, *, alike, halved, small, large):
     """Figures 25 and 26: label noise in the spectrum and in the overlaps."""
-    distance, hill = spectral_distance(runs), exponents(runs.eigenvalues.sel(end=10)).transpose("noise", "seed")
+    distance = spectral_distance(runs)
+    hill = exponents(runs.eigenvalues.sel(end=10), tails.hill).transpose("noise", "seed")
     apart, between = stats.student(distance), stats.student((hill.sel(noise=0.3) - hill.sel(noise=0.7)).values)
     top = runs.maximum.isel(pair=0).transpose("noise", "side", "seed")
     ratio = by_side(top.sel(noise=0.3) / top.sel(noise=0.7))

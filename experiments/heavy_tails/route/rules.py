@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 
 from experiments.heavy_tails import shapes
+from experiments.heavy_tails.long_runs.rules import as_wide
 from experiments.heavy_tails.route import cells as training_spectra
 from shallow import stats
 from shallow.book import claims
@@ -42,12 +43,6 @@ def along(record: xr.Dataset) -> xr.Dataset:
 def change(values: xr.DataArray, first: int, last: int) -> Interval:
     """Mean change of a number from one step to another, paired over the draws."""
     return stats.student((values.sel(step=last) - values.sel(step=first)).values)
-
-
-def as_wide(table: xr.Dataset, fall: float, away: float) -> bool | None:
-    """Whether spectra over the draws have a wide bulk: both numbers beyond their limits, by their intervals."""
-    fallen, distance = stats.student(NOISE - table.hill_excl.values), stats.student(table.d_mp.values)
-    return claims.all_of(fallen.exceeds(fall), distance.exceeds(away))
 
 
 def stages(table: xr.Dataset, at_rest: float) -> bool | None:

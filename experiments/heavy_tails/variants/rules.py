@@ -9,6 +9,7 @@ import torch
 import xarray as xr
 
 from experiments.heavy_tails import shapes, teacher_student
+from experiments.heavy_tails.long_runs.rules import as_wide as wide
 from experiments.heavy_tails.readings_of_sweeps import reading, shaped
 from experiments.heavy_tails.variants import cells as scaling
 from shallow import stats
@@ -24,13 +25,6 @@ BROAD = [0.01, 0.1, 1.0, 10.0, 100.0]  # where the document finds heavy tails wi
 GRID = list(teacher_student.RATES)
 RUNS = {"GD": (first_layer.GD(), 2000.0), "Adam": (first_layer.Adam(), 1.0)}
 NORMALISED = ("heavy_tails/ten_steps_normalised", "heavy_tails/variants/ten_steps_normalised_more")
-
-
-def wide(table: xr.Dataset, fall: float, away: float) -> bool | None:
-    """Whether a bulk is wide or widened: exponent without the largest eigenvalue at least `fall` below that of noise
-    and the bulk at least `away` from noise, by Student's intervals over all draws (seed,)."""
-    fallen, distance = (stats.student(one) for one in (NOISE - table.hill_excl.values, table.d_mp.values))
-    return claims.all_of(fallen.exceeds(fall), distance.exceeds(away))
 
 
 def change(values: xr.DataArray, others: xr.DataArray) -> Interval:
