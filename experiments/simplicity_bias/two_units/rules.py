@@ -41,13 +41,6 @@ def fates(runs: xr.Dataset, time: str) -> dict[str, tuple[int, int]]:
     return {name: (int(state.sum()), int((state & end).sum())) for name, state in zip(FATES, states)}
 
 
-def radius_power(runs: xr.Dataset, time: str) -> Interval:
-    r"""Power p of a group's spread $\propto \lambda^p$ at a time, fitted in every draw, n and sign; Student's."""
-    logs = np.log(runs.scale.values)
-    spread = np.log(runs.spread.sel(time=time).transpose("scale", ...).values).reshape(len(logs), -1)
-    return stats.student(np.polyfit(logs, spread, 1)[0])
-
-
 def staying_draws(runs: xr.Dataset) -> xr.DataArray:
     """Whether a draw (n, seed) ends as two tight groups at every scale up to :data:`SMALL`."""
     small = runs.scale.values[runs.scale.values <= SMALL]

@@ -91,10 +91,3 @@ def test_draws_by_the_directions_before_growth():
 def test_power_of_n_in_the_angle_before_growth():
     angle = np.outer(1 / np.array([100, 1000, 10_000]), [20.0, 30.0, 25.0])
     assert rules.radius_by_size(before(np.stack([angle, angle], -1))).estimate == pytest.approx(-1.0, abs=0.02)
-
-
-@pytest.mark.parametrize("power", [1.0, 2.0])
-def test_power_of_the_scale_in_the_spread(power):
-    spread = by(scale={scale: scale**power for scale in (1e-2, 1e-3, 1e-4)}) * by(seed={0: 0.9, 1: 1.0, 2: 1.2})
-    grown = xr.Dataset({"spread": spread.expand_dims(sign=[1], time=["50"])})
-    assert rules.radius_power(grown, "50").estimate == pytest.approx(power)
