@@ -29,10 +29,10 @@ def law_line(ax, law: ProfileLaw, share: float = 1.0, **look) -> None:
     ax.plot(np.log10(x[shown]), share * (density * x)[shown] * np.log(10), **look)
 
 
-def first_bulk(record: xr.Dataset, rates: Sequence[float] = (1.0, 10.0)) -> Figure:
-    """Spectra of one draw after one step of Adam under the law without a fit, and the distances of all draws."""
+def first_bulk(rates: Sequence[float] = (1.0, 10.0)) -> Figure:
+    """Spectra of one draw after one step of Adam, with the law of their bulk, in which nothing is fitted."""
     drawn = teacher_student.draw(0)
-    figure, axes = plt.subplots(1, 3, figsize=(7.4, 2.8), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(7, 2.8), layout="constrained")
     for ax, rate, student in zip(axes, rates, teacher_student.after_one_step(drawn, "Adam code", rates)):
         values = esd.eigenvalues(student.W)
         counts, edges = np.histogram(np.log10(values[1:]), 60, density=True)
@@ -41,19 +41,7 @@ def first_bulk(record: xr.Dataset, rates: Sequence[float] = (1.0, 10.0)) -> Figu
         ax.plot(np.log10(values[0]), 0.03, "v", color=drawing.AFTER, ms=5, transform=ax.get_xaxis_transform())
         ax.set(title=f"Adam {rate:g}, one step", xlabel=r"$\log_{10}$ eigenvalue")
     axes[0].set_ylabel("density")
-    for name, colour, marker in (("noise", GREY, "s"), ("distance", "k", "o")):
-        label = {"noise": "to noise, scale fitted", "distance": "to the law, no fit"}[name]
-        shown = record[name].where(record.rate >= 0.5, drop=True)
-        mean, low, high = np.transpose([_three(shown.sel(rate=rate)) for rate in shown.rate.values])
-        axes[2].errorbar(shown.rate, mean, [mean - low, high - mean], fmt=f"{marker}-", color=colour, ms=4, label=label)
-    axes[2].set(xscale="log", yscale="log", xlabel=r"learning rate $\eta$", ylabel="distance of the bulk")
-    axes[2].legend(fontsize="x-small", loc="lower right")
     return figure
-
-
-def _three(values: xr.DataArray) -> tuple[float, float, float]:
-    one = stats.student(values.values.astype(float))
-    return one.estimate, one.low, one.high
 
 
 def causes(by_run: dict[str, xr.Dataset], whitened: xr.Dataset) -> Figure:
