@@ -1,8 +1,8 @@
-"""Figures of the document that only its page draws: Figures 6, 7 and 12 (a)."""
+"""Figures of the document that only its page draws: Figures 5, 6, 7 and 12 (a)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -11,6 +11,15 @@ from matplotlib.axes import Axes
 from experiments.hidden_structure.drawing import TEST
 from experiments.hidden_structure.polynomial_measures import COLLAPSED
 from shallow.book import figures
+
+
+def figure_5(axes: Sequence[Axes], fits: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray]]) -> None:
+    """Predictions against v as in Figures 3 and 5: `fits` maps titles to v, y and predictions."""
+    for ax, (title, (v, y, prediction)) in zip(axes, fits.items(), strict=True):
+        ax.plot(v, y, ".", ms=2, color=figures.COLOURS["null"], label="true values", rasterized=True)
+        ax.plot(v, prediction, ".", ms=2, color=figures.COLOURS["train"], label="predictions", rasterized=True)
+        ax.set_title(title, fontsize="medium")
+        ax.set(xlim=(-2.1, 2.1))
 
 
 def modes(axes: np.ndarray, curves: xr.Dataset, degrees: Sequence[int]) -> None:

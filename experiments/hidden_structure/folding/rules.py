@@ -61,7 +61,7 @@ def hs_21(runs, *, floor, rise):
     agree = {
         key: orthant_statistics.agrees(values, authors.TABLE_2[key][0], floor=floor) for key, values in ours.items()
     }
-    blunt = {key[0] for key, values in ours.items() if networks.reach(values) > floor}
+    blunt = {key[0] for key, values in ours.items() if orthant_statistics.reach(values) > floor}
     parts = {
         letter: all(same for key, same in agree.items() if key[0] == d) and (None if d in blunt else True)
         for letter, d in zip("abcde", authors.DEPTHS, strict=True)

@@ -11,14 +11,18 @@ from shallow.stats import RESAMPLES, Interval, percentiles, stream
 PRINTED_RUNS = 5
 
 
-def agrees(runs: np.ndarray, printed: float, floor: float = 0.02) -> bool:
-    r"""Whether a printed mean of five runs is within $\max(\text{floor}, t s \sqrt{1/5 + 1/R})$ of the mean of R runs.
+def reach(runs: np.ndarray, floor: float = 0.02) -> float:
+    r"""How far a printed mean of five may lie from the mean of R runs: $t s \sqrt{1/5 + 1/R}$, and at least `floor`.
 
     s is the standard deviation over our runs, t the 0.975 quantile of Student's law with R - 1 degrees of freedom.
     """
-    runs = np.asarray(runs, float)
-    reach = stats.t.ppf(0.975, len(runs) - 1) * runs.std(ddof=1) * (1 / PRINTED_RUNS + 1 / len(runs)) ** 0.5
-    return bool(abs(printed - runs.mean()) <= max(floor, reach))
+    half = stats.t.ppf(0.975, len(runs) - 1) * np.std(runs, ddof=1) * (1 / PRINTED_RUNS + 1 / len(runs)) ** 0.5
+    return float(max(floor, half))
+
+
+def agrees(runs: np.ndarray, printed: float, floor: float = 0.02) -> bool:
+    """Whether a printed mean of five runs is within :func:`reach` of the mean of our runs."""
+    return bool(abs(printed - np.mean(runs)) <= reach(runs, floor))
 
 
 def median_coverage(runs: np.ndarray, half_widths: np.ndarray, *, name: str, resamples: int = 300) -> Interval:

@@ -197,12 +197,6 @@ def at_common_configurations(widths: Sequence[xr.Dataset], slow: xr.Dataset) -> 
     return found
 
 
-def reach(values: np.ndarray) -> float:
-    """How far a printed mean of five may lie from the mean of our runs: at least 0.02."""
-    half = scipy_stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) * (1 / 5 + 1 / len(values)) ** 0.5
-    return float(max(0.02, half))
-
-
 @decides(runs=NETWORKS)
 def hs_14(runs, *, sharp):
     """Table 1, rows of the networks: both means of five runs within what ours allow, depth by depth."""
@@ -212,13 +206,14 @@ def hs_14(runs, *, sharp):
         d: [orthant_statistics.agrees(row[name], authors.TABLE_1["network"][d][name][0]) for name in row]
         for d, row in ours.items()
     }
-    told = {d: all(agree[d]) and (max(map(reach, row.values())) <= sharp or None) for d, row in ours.items()}
+    reach = {d: {name: orthant_statistics.reach(values) for name, values in row.items()} for d, row in ours.items()}
+    told = {d: all(agree[d]) and (max(reach[d].values()) <= sharp or None) for d in ours}
     return Found(
         dict(zip("abcde", told.values(), strict=True)),
         {f"{d} layers": all(row) for d, row in agree.items()}
         | {"mean": {d: {name: values.mean() for name, values in row.items()} for d, row in ours.items()}}
-        | {"reach": {name: [reach(row[name]) for row in ours.values()] for name in authors.COLUMNS}}
-        | {"largest reach": max(reach(row["others"]) for row in ours.values())}
+        | {"reach": {name: [row[name] for row in reach.values()] for name in authors.COLUMNS}}
+        | {"largest reach": max(row["others"] for row in reach.values())}
         | {"agreeing": sum(map(sum, agree.values())), "printed": sum(map(len, agree.values()))}
         | {"runs": last.sizes["run"]},
     )
