@@ -1,4 +1,4 @@
-"""The document's three figures on linear axes, in units of the noise, for its page alone."""
+"""The document's three figures on linear axes, in units of the noise."""
 
 from __future__ import annotations
 
