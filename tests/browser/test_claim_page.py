@@ -17,14 +17,14 @@ def test_the_title_stands_apart_and_numbers_have_the_digits_of_their_intervals(p
 
 
 def test_page_and_card_have_the_picture_of_the_section(page, site, log):
-    page.goto(f"{site}/book/claims/CL-14.html")
+    page.goto(f"{site}/book/claims/CL-15.html")
     picture = page.locator("figure img")
     picture.scroll_into_view_if_needed()
     page.wait_for_function(SHOWN, arg=picture.element_handle())
     name, words = (picture.get_attribute(one) for one in ("src", "alt"))
     assert len(words) > 20
     page.goto(f"{site}/book/cyclic_labels/index.html")
-    mark = page.locator("a.claim[id^='cl-14-cited']").first
+    mark = page.locator("a.claim[id^='cl-15-cited']").first
     mark.hover()
     shown = page.locator(".claim-card img")
     page.wait_for_function(SHOWN, arg=shown.element_handle())

@@ -31,9 +31,9 @@ def test_every_public_function_has_a_place(available):
 
 
 def test_a_call_in_a_cell_leads_to_its_function(page, site):
-    page.goto(f"{site}/book/cyclic_labels/settings.html")
-    link = page.locator("div.cell_input a.code-link", has_text="univariate.train").first
+    page.goto(f"{site}/book/heavy_tails/exponents.html")
+    link = page.locator("div.cell_input a.code-link", has_text="tails.hill").first
     link.click()
-    assert page.url == f"{site}/book/library/trainers.html#shallow.train.univariate.train"
-    assert page.locator(":target").inner_text().startswith("shallow.train.univariate.train(")
+    assert page.url == f"{site}/book/library/spectra.html#shallow.spectra.tails.hill"
+    assert page.locator(":target").inner_text().startswith("shallow.spectra.tails.hill(")
     assert page.locator(":target .viewcode-link").count() == 1
