@@ -172,7 +172,7 @@ def test_a_preset_asks_first_and_tells_after(page, write, presets):
     press(page, second["label"])
     expect(page.get_by_text(second["ask"])).to_be_visible()
     expect(page.get_by_text(second["note"])).to_be_hidden()
-    assert position(page) == 0
+    expect(page.locator(".lab-counter")).to_have_text(re.compile(r"\w+ 0 of "))  # which the next frame draws
     train_to_the_end(page)
     expect(page.get_by_text(second["note"])).to_be_visible()
     press(page, third["label"])
