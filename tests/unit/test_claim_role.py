@@ -32,22 +32,6 @@ def test_a_claim_shows_its_verdict_and_leads_to_its_section(inliner, monkeypatch
     assert inliner.document.settings.env.note_dependency.call_args[0][0].endswith(f"{ROW.chapter}.yml")
 
 
-def test_pages_that_cite_a_claim_are_found_again(inliner):
-    env = inliner.document.settings.env
-    for _ in range(2):
-        claim_role.Claim()("claim", "", ROW.id, 7, inliner)
-    assert list(claim_role.citing(env, ROW.id)) == [("book/toy/index", [f"{ROW.id.lower()}-cited-{n}" for n in (1, 2)])]
-    env.titles = {"book/toy/index": nodes.title(text="A & b")}
-    label = f"{ROW.id.lower()}-cited"
-    assert claim_role.links(env, ROW.id, "../{}.html".format) == (
-        f'<a href="../book/toy/index.html#{label}-1">A &amp; b</a> <a href="../book/toy/index.html#{label}-2">(2)</a>'
-    )
-    other = SimpleNamespace(claim_marks={"book/a": [(ROW.id, "x")], "book/b": [(ROW.id, "y")]})
-    claim_role._merge(None, env, {"book/a"}, other)
-    claim_role._purge(None, env, "book/toy/index")
-    assert env.claim_marks == {"book/a": [(ROW.id, "x")]}
-
-
 def test_an_unknown_claim_is_a_warning(inliner):
     (text,), (message,) = claim_role.Claim()("claim", "", "CL-99", 7, inliner)
     assert isinstance(text, nodes.literal) and message is inliner.reporter.warning.return_value

@@ -1,4 +1,4 @@
-"""A downloaded notebook says how to get the library, and has in words what only the book resolves; its code stays."""
+"""A downloaded notebook has in words what only the book resolves; its code stays."""
 
 from types import SimpleNamespace
 
@@ -6,7 +6,6 @@ import downloads
 import nbformat
 import pytest
 
-URL = "https://example.org/somebody/networks"
 LABELS = {"sec-there": ("book/other/page", "sec-there", "A section")}
 NUMBERS = {
     "book/other/page": {"figure": {"fig-there": (3, 1)}, "lemma": {"lemma-there": (3, 2)}},
@@ -21,28 +20,6 @@ def env():
     titles = {page: SimpleNamespace(astext=lambda title=title: title) for page, title in TITLES.items()}
     domain = SimpleNamespace(labels=LABELS)
     return SimpleNamespace(toc_fignumbers=NUMBERS, titles=titles, get_domain=lambda name: domain)
-
-
-@pytest.fixture
-def site(tmp_path, env):
-    """What the hook sees of Sphinx, with one notebook where the theme has copied it."""
-    config = SimpleNamespace(html_title="A book", html_theme_options={"repository_url": URL})
-    (tmp_path / "_sources" / "book").mkdir(parents=True)
-    cells = [nbformat.v4.new_markdown_cell("# A page"), nbformat.v4.new_code_cell("1 + 1")]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "_sources" / "book" / "page.ipynb")
-    return SimpleNamespace(outdir=str(tmp_path), config=config, env=env)
-
-
-def test_the_first_cell_says_how_to_run_the_others(site, tmp_path):
-    file = tmp_path / "_sources" / "book" / "page.ipynb"
-    before = nbformat.read(file, as_version=4).cells
-    downloads._page(site, "book/page", "page.html", {"ipynb_source": "book/page.ipynb"}, None)
-    notebook = nbformat.read(file, as_version=4)
-    nbformat.validate(notebook)
-    first, *others = notebook.cells
-    assert others == before and first.cell_type == "markdown"
-    assert f"[A book]({URL})" in first.source
-    assert f"git clone {URL}\n> cd networks\n> make book" in first.source
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 
-import pytest
 from jupyter_cache import get_cache
 from references import ROOT
 
@@ -42,21 +41,3 @@ def test_chapters_are_executed_once_and_kept(tmp_path):
     assert set(json.loads((tmp_path / "cache" / "complete.json").read_text(encoding="utf-8"))) == set(chapters[:2])
     said = subprocess.run([*command[:3], *chapters[:2]], check=True, capture_output=True, encoding="utf-8").stdout
     assert "as they were" in said
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system cannot bind a process to a core")
-def test_one_core_of_many_executes_one_page_at_a_time_whatever_the_temporary_folder(tmp_path):
-    """Each page counts those that are at work when it is; the path of a socket in that folder would be too long."""
-    folder, chapters = tmp_path / ("long" * 40), [tmp_path / f"{name}.md" for name in "ab"]
-    folder.mkdir()
-    for chapter in chapters:
-        began = f"import os, pathlib, time; mine = pathlib.Path({str(chapter.with_suffix('.work'))!r}); mine.touch()"
-        code = f"{began}; time.sleep(2); print(len([*mine.parent.glob('*.work')])); mine.unlink()"
-        chapter.write_text(CHAPTER.format(code=code), encoding="utf-8")
-    subprocess.run(
-        [sys.executable, ROOT / "tools" / "execute.py", tmp_path / "cache", *chapters],
-        env=os.environ | {"TMPDIR": str(folder)},
-        preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}),
-        check=True,
-    )
-    assert outputs(get_cache(str(tmp_path / "cache"))) == ["1\n", "1\n"]

@@ -1,14 +1,11 @@
 """The recorded runs behind a figure are those that its cell has loaded, and those of the variables that it reads."""
 
 import ast
-from types import SimpleNamespace
 
 import figure_data
 import nbformat
 import pytest
 import references
-from docutils import nodes
-from jupyter_cache import get_cache
 from nbclient import NotebookClient
 
 from shallow.book import figures, records
@@ -50,29 +47,6 @@ def test_figures_have_the_records_behind_their_cells_and_the_variables_that_thes
     assert [found[place] for place, _ in enumerate(CELLS, 2)] == [behind for _, behind in CELLS]
     picture = executed.cells[3].outputs[-1]
     assert list(picture.data) == ["text/plain", "image/png"] and picture.metadata[figures.BEHIND] == {"": ["toy/one"]}
-
-
-def test_a_caption_gets_links_that_lead_from_its_page(executed, tmp_path):
-    page = tmp_path / "index.ipynb"
-    nbformat.write(executed, page)
-    get_cache(tmp_path / ".jupyter_cache").cache_notebook_file(page, check_validity=False)
-    figure = nodes.figure("", nodes.caption("", "A"))
-    cell = nodes.container("", figure, nb_element="cell_code", cell_index=3)
-    cell.line = 42
-    metadata = {"book/toy/index": {"changed": "0a1b2c 2025-03-01"}}
-    env = SimpleNamespace(docname="book/toy/index", metadata=metadata, doc2path=lambda name, base=True: page)
-    builder = SimpleNamespace(get_relative_uri=lambda here, page: f"{here} -> {page}")
-    config = SimpleNamespace(html_theme_options={"repository_url": "https://example.org/toy"})
-    app = SimpleNamespace(outdir=tmp_path / "html", env=env, builder=builder, config=config)
-    figure_data._read(app, nodes.container("", cell))
-    (shown,) = figure.findall(nodes.raw)
-    source = f"https://example.org/toy/blob/0a1b2c/{page}?plain=1#L42"
-    run = "book/toy/index -> book/provenance#record-toy-one"
-    data = '<a href="../../records/toy/one.nc" download aria-label="data of one">data</a>'
-    links = f'<a href="{source}">cell</a>, <a href="{run}">one</a> ({data})'
-    assert shown.astext() == f'<span class="figure-data">Behind it: {links}</span>'
-    metadata["book/toy/index"] = {}
-    assert figure_data.source(app, 7) == f"https://example.org/toy/blob/main/{page}?plain=1#L7"
 
 
 def test_the_code_of_a_recorded_run_is_that_of_its_cell():

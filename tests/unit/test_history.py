@@ -1,7 +1,6 @@
 """The last change of each page comes from git, and where there is none nothing is said."""
 
 import subprocess
-from types import SimpleNamespace
 
 import history
 import pytest
@@ -46,18 +45,3 @@ def test_without_a_repository_or_git_nothing_is_said(tmp_path, monkeypatch):
     assert history.last_changes(tmp_path, ".") == {}
     monkeypatch.setenv("PATH", str(tmp_path))
     assert history.last_changes(tmp_path, ".") == {}
-
-
-def test_pages_are_read_again_when_their_commit_is_another(monkeypatch):
-    monkeypatch.setattr(history, "last_changes", lambda *_: {"a.md": "1 2025-03-01", "b.md": "2 2025-03-01"})
-    metadata = {"a": {"changed": "1 2025-03-01"}, "b": {}, "c": {}, "d": {}}
-    pages = {"a", "b", "c", "d"}
-    env = SimpleNamespace(all_docs=pages, found_docs=pages, metadata=metadata, doc2path=lambda page, base: f"{page}.md")
-    app = SimpleNamespace(srcdir=".", env=env)
-    assert history._outdated(app, env, {"d"}, set(), set()) == ["b"]
-    for page in ("b", "c"):
-        history._read(app, page, [])
-    contexts = {page: {} for page in ("b", "c")}
-    for page, context in contexts.items():
-        history._page(app, page, "", context, None)
-    assert contexts == {"b": {"last_updated": "1 March 2025"}, "c": {}} and metadata["c"] == {}

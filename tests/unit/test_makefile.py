@@ -42,10 +42,6 @@ class Folder:
     def calls(self) -> list[list[str]]:
         return [line.split("\t")[:-1] for line in os.fsdecode(self.log.read_bytes()).splitlines()]
 
-    def state(self) -> dict[Path, int]:
-        """Every file and folder with the time of its last change."""
-        return {path: path.stat().st_mtime_ns for path in self.path.rglob("*")}
-
 
 def planted(path: Path, content: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,15 +110,6 @@ def test_without_a_usable_python_make_says_what_to_install(folder, python):
     done = folder.make("book", python, failing="sys.version_info")
     assert done.returncode != 0 and not (folder.path / ".venv").exists()
     assert "Python 3.11 or newer" in done.stdout and "apt install" in done.stdout and "PYTHON=" in done.stdout
-
-
-@pytest.mark.parametrize("flag", ["-n", "-q", "-t"])
-def test_a_call_that_is_to_run_nothing_runs_and_stamps_nothing(folder, flag):
-    os.utime(folder.path / "pyproject.toml")  # so that everything is to be installed anew
-    before = folder.state()
-    for target in TARGETS:
-        folder.make(flag, target)
-    assert folder.calls() == [] and folder.state() == before
 
 
 def test_a_green_run_is_not_repeated(folder):

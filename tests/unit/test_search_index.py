@@ -1,11 +1,6 @@
 """What the search looks through: the words of sections, terms, functions and claims, and nothing of frames and code."""
 
-import json
-
-import pytest
 import search_index
-
-from shallow.book import claims
 
 ARTICLE = """
 <nav>Binder Repository</nav><h1>of the frame</h1>
@@ -28,16 +23,3 @@ PARTS = [
 
 def test_the_parts_of_a_page_have_what_a_reader_sees():
     assert search_index.Sections(ARTICLE).parts == PARTS
-
-
-@pytest.mark.parametrize("name", ["book/toy", "book/claims"])
-def test_a_site_has_its_pages_and_the_claims_below_the_ledger(tmp_path, name):
-    file = tmp_path / f"{name}.html"
-    file.parent.mkdir()
-    file.write_text(ARTICLE, encoding="utf-8")
-    (found,) = search_index.sections(tmp_path, [name])
-    assert json.loads(json.dumps(found)) == found and found["page"] == f"{name}.html" and found["title"] == "A page"
-    assert found["parts"][: len(PARTS)] == PARTS
-    addresses = [anchor for anchor, _, _ in found["parts"][len(PARTS) :]]
-    rows = claims.everything() if name == "book/claims" else []
-    assert addresses == [f"claims/{row.id}.html" for row in rows]

@@ -22,12 +22,6 @@ def test_executed_chapters_are_kept_by_what_the_makefile_says_they_rest_on():
     assert cache["key"].startswith(cache["restore-keys"]) and rests in cache["restore-keys"]
 
 
-def test_the_weekly_run_takes_nothing_from_a_cache_and_pickles_are_in_none():
-    assert {step["if"] for step in STEPS if "actions/cache@" in step.get("uses", "")} == {"env.COLD != 'true'"}
-    kept = {path for cache in CACHES.values() for path in cache["path"].split()}
-    assert kept == {".venv", "_build/.jupyter_cache", "_build/executed"}
-
-
 @pytest.fixture
 def script(tmp_path):
     """Runs the script where a stub of make notes its arguments, and fails for one target."""
