@@ -230,16 +230,16 @@ def figure_4(axes: np.ndarray, ends: Mapping[int, xr.Dataset], points: Mapping[i
 
 LEARNERS = {
     "network": ("network", figures.COLOURS["live"], "o"),
-    "last": ("final NTK", figures.COLOURS["train"], "s"),
-    "initial": ("initial NTK", figures.COLOURS["test"], "^"),
-    "gaussian": ("Gaussian", figures.COLOURS["label_plus"], "v"),
+    "last": ("its tangent machine", figures.BLUE, "s"),
+    "initial": ("tangent machine before training", figures.ORANGE, "^"),
+    "gaussian": ("Gaussian kernel", figures.GREEN, "v"),
 }
 
 
 def learner_strips(
     ax: Axes, fits: Mapping[str, xr.DataArray], straight: Mapping[int, float] | None = None, low: float = -0.2
 ) -> None:
-    """Fits (degree, run) of the :data:`LEARNERS` side by side above each degree; grey, a straight line's."""
+    """Fits (degree, run) of the :data:`LEARNERS` side by side above each degree; grey, a linear function's."""
     shifts = 0.2 * (np.arange(len(fits)) - (len(fits) - 1) / 2)
     for shift, (learner, values) in zip(shifts, fits.items()):
         name, colour, marker = LEARNERS[learner]
@@ -247,7 +247,7 @@ def learner_strips(
             strip(ax, values.sel(degree=degree), degree + shift, colour=colour, marker=marker, low=low, half=0.09)
         ax.plot([], [], marker, ms=4, color=colour, label=name)
     for degree, level in (straight or {}).items():
-        name = "straight line in x" if degree == min(straight) else None
+        name = "linear function of $x$" if degree == min(straight) else None
         ax.hlines(level, degree - 0.42, degree + 0.42, color=figures.COLOURS["null"], lw=1.2, zorder=0, label=name)
     degrees = next(iter(fits.values())).degree.values
     ax.grid(False, axis="x")

@@ -2,49 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from experiments.hidden_structure import polynomials
+from experiments.hidden_structure import hidden_index
 from experiments.hidden_structure.alignment import rules
+from experiments.hidden_structure.alignment.who_leads import solved
+from experiments.hidden_structure.polynomials import Problem
 from experiments.hidden_structure.runs import first_epoch
 from shallow.book import figures
+from shallow.mlp import Stack
 
 #: Learners of the record who_leads that the story shows: colour, line and name.
 SHOWN = {
-    "network": ("test", "o-", "network"),
-    "output, all": ("train", "s--", "output layer, solved"),
-    "full": ("live", "D-", "full kernel"),
-    "dealt": ("null", "x:", "signs dealt"),
+    "network": (figures.COLOURS["live"], "o-", "network"),
+    "output, all": (figures.GREEN, "s--", "output weights solved anew"),
+    "full": (figures.BLUE, "D-.", "tangent machine"),
+    "dealt": (figures.COLOURS["null"], "x:", "tangent machine, random signs"),
 }
 
 
+def answers(ax: Axes, task: Problem, network: Stack, degree: int = 7, C: float = 1000.0) -> None:
+    """Test points against v: what a network says, and what it would with its output weights solved anew."""
+    train, test = task.rows["train"], task.rows["test"]
+    hidden = network.features(task.x)[0].astype(np.float64)
+    hidden = np.column_stack([hidden / np.sqrt((hidden[train] ** 2).sum(axis=1).mean()), np.ones(len(hidden))])
+    weights = solved(hidden[train], task.y[train], C, np.zeros(hidden.shape[1]))
+    grid, look = np.linspace(-1.4, 1.4, 400), {"ls": "none", "marker": ".", "mew": 0, "rasterized": True}
+    ax.plot(grid, hidden_index.polynomial(degree)(grid), color=figures.COLOURS["null"], lw=3, label="to be learned")
+    told = {"network": network.forward(task.x[test])[0].ravel(), "output, all": hidden[test] @ weights}
+    for learner, values in told.items():
+        colour, _, name = SHOWN[learner]
+        ax.plot(task.v[test], values, ms=2.6, color=colour, **look)
+        ax.plot([], [], "o", ms=4, color=colour, label=name)
+    ax.set(xlabel="sum of the inputs, $v$", ylabel="output", xlim=(-1.25, 1.25), ylim=(-1.7, 1.7))
+
+
+def in_order(axes: Sequence[Axes], found: Mapping[int, Mapping[str, np.ndarray]], turned: float = 0.5) -> None:
+    """Alignments (unit,) of all neurons in falling order, a panel for each degree, a line for each moment."""
+    for ax, (degree, moments) in zip(axes, found.items(), strict=True):
+        for (name, values), colour, style in zip(
+            moments.items(), (figures.COLOURS["null"], figures.BLUE, figures.ORANGE), (":", "--", "-"), strict=True
+        ):
+            order = np.sort(values[np.isfinite(values)])[::-1]
+            ax.plot(100 * (np.arange(len(order)) + 0.5) / len(order), order, style, color=colour, lw=1.8, label=name)
+        ax.axhline(turned, color="k", lw=0.8)
+        ax.set(title=f"degree {degree}", xlabel="neurons in order (%)", xlim=(0, 100), ylim=(0, 1.02))
+    axes[0].set_ylabel("alignment")
+
+
 def lead(axes: Sequence[Axes], paths: xr.Dataset, parts: xr.Dataset, outputs: xr.Dataset, degree: int = 7) -> None:
-    """By epoch: what the output depends on and share of aligned neurons; R_c of network and machines; the loss."""
-    epochs = rules.epochs_of(paths)
-    tasks = [polynomials.problem("independent", degree, int(run)) for run in paths.run.values]
-    constant = [np.abs(t.y[t.rows["validation"]] - np.median(t.y[t.rows["train"]])).mean() for t in tasks]
-    aligned, loss = (
-        paths[name].sel(epoch=epochs).transpose("epoch", "run") for name in ("path_aligned", "path_validation")
-    )
+    """By epoch: what the output depends on and share of aligned neurons; R_c of the network and of machines."""
+    epochs, (left, right) = rules.epochs_of(paths), axes
+    aligned = paths.path_aligned.sel(epoch=epochs).transpose("epoch", "run")
     share = outputs.share.sel(degree=degree).transpose("epoch", "run")
-    axes[0].plot(share.epoch, share, "o", ms=2.5, mfc="none", alpha=0.5, color=figures.COLOURS["test"])
-    axes[0].plot(share.epoch, share.median("run"), "o-", ms=3.5, color=figures.COLOURS["test"])
-    axes[0].text(6, 0.86, "output's variance", fontsize="small", color=figures.COLOURS["test"])
-    axes[0].text(6, 0.3, "neurons aligned", fontsize="small")
-    for ax, values, label in ((axes[0], aligned, "share"), (axes[2], loss / constant, "loss / constant's")):
-        ax.plot(epochs, values, "-", color=figures.COLOURS["recorded"], lw=0.6, alpha=0.6)
-        ax.plot(epochs, values.median("run"), "-", color=figures.COLOURS["live"], lw=1.8)
-        ax.set(xlabel="epoch", ylabel=label, xlim=(0, 20))
+    left.plot(share.epoch, share, "o", ms=2.5, mfc="none", alpha=0.5, color=figures.COLOURS["live"])
+    left.plot(share.epoch, share.median("run"), "o-", ms=3.5, color=figures.COLOURS["live"])
+    left.plot(epochs, aligned, "-", color=figures.ORANGE, lw=0.6, alpha=0.6)
+    left.plot(epochs, aligned.median("run"), "--", color=figures.ORANGE, lw=1.8)
+    left.text(5.5, 0.84, "output that depends on $v$ alone", fontsize="small")
+    left.text(5.5, 0.33, "neurons that have turned", fontsize="small", color=figures.ORANGE)
+    left.set(xlabel="epoch", ylabel="share", ylim=(-0.04, 1.05))
     inside = parts.r2.sel(range="bulk")
     for learner, (colour, style, name) in SHOWN.items():
         fit = inside.sel(learner=learner).transpose("epoch", "run")
-        axes[1].plot(parts.epoch, fit, style[0], ms=2.5, mfc="none", alpha=0.5, color=figures.COLOURS[colour])
-        axes[1].plot(parts.epoch, fit.median("run"), style, ms=3.5, lw=1.4, color=figures.COLOURS[colour], label=name)
-    axes[1].set(xlabel="epoch", ylabel="$R_c$", ylim=(-0.15, 1.05))
+        right.plot(parts.epoch, fit, style[0], ms=2.5, mfc="none", alpha=0.5, color=colour)
+        right.plot(parts.epoch, fit.median("run"), style, ms=3.5, lw=1.4, color=colour, label=name)
+    right.set(xlabel="epoch", ylabel="$R_c$", ylim=(-0.15, 1.05))
+    for ax in axes:
+        ax.set(xlim=(-0.4, 20.4), xticks=[0, 5, 10, 15, 20])
 
 
 def turning(ax: Axes, shifted: xr.Dataset, bare: xr.Dataset, unsigned: xr.Dataset) -> None:
@@ -61,7 +90,7 @@ def turning(ax: Axes, shifted: xr.Dataset, bare: xr.Dataset, unsigned: xr.Datase
     }
     for row, (runs, correlated) in enumerate(targets.values()):
         epochs = np.minimum(first_epoch(runs.path_aligned).values, 21)
-        colour = figures.COLOURS["live" if correlated else "test"]
+        colour = figures.BLUE if correlated else figures.ORANGE
         at = row + figures.swarm(epochs, 0.5, step=0.1, half=0.3)
         ax.plot(epochs, at, "o", ms=4, color=colour, mfc=colour if correlated else "none")
     ax.set_yticks(range(len(targets)), targets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
@@ -14,30 +14,31 @@ from experiments.hidden_structure.polynomials import Problem
 from experiments.hidden_structure.runs import rc
 from shallow.book import figures
 
-LOOKS = {0: ("train", "^"), 1e-4: ("label_plus", "D"), 1e-3: ("label_minus", "s")}
 
-
-def followed(axes: Sequence[Axes], task: Problem, degree: int, outputs: Mapping[str, np.ndarray]) -> None:
-    """Outputs at the validation points against v, a panel each, over the polynomial and the best constant."""
+def followed(ax: Axes, task: Problem, degree: int, outputs: Mapping[str, np.ndarray]) -> None:
+    """Outputs at the validation points against v, over the polynomial and the best constant."""
     rows, grid = task.rows["validation"], np.linspace(task.v.min(), task.v.max(), 400)
-    for ax, (name, values) in zip(axes, outputs.items(), strict=True):
-        ax.plot(grid, hidden_index.polynomial(degree)(grid), color="k", lw=1, label="polynomial")
-        ax.axhline(np.median(task.y[task.rows["train"]]), color=figures.COLOURS["null"], lw=1.2, label="best constant")
-        ax.plot(task.v[rows], values[rows], ".", ms=2, color=figures.COLOURS["live"], label="network")
-        ax.set(xlabel="$v$", title=name)
+    ax.plot(grid, hidden_index.polynomial(degree)(grid), color=figures.COLOURS["null"], lw=3, label="to be learned")
+    best = np.median(task.y[task.rows["train"]])
+    ax.axhline(best, color=figures.PINK, ls="--", lw=1.6, label="best constant", zorder=1)
+    for (name, values), colour in zip(outputs.items(), (figures.BLUE, figures.COLOURS["live"]), strict=True):
+        ax.plot(task.v[rows], values[rows], ".", ms=2.6, mew=0, color=colour, rasterized=True)
+        ax.plot([], [], "o", ms=4, color=colour, label=name)
+    ax.set(xlabel="sum of the inputs, $v$", ylabel="output")
 
 
 def seen(ax: Axes, small: xr.Dataset, strong: xr.Dataset, fits: float) -> None:
-    """The two scores after twenty epochs, degree 8: small decays by colour, filled where the end fits; black: 10."""
-    for decay, (colour, marker) in LOOKS.items():
-        one = small.sel(decay=decay)
-        square, absolute = (scores.over_constant(one, 8, 20, score=s).values.ravel() for s in scores.SCORES)
-        learned, colour = rc(one).values.ravel() >= fits, figures.COLOURS[colour]
-        look = {"ls": "none", "marker": marker, "ms": 4, "color": colour}
-        ax.plot(square[learned], absolute[learned], **look, label=f"decay {decay:g}")
-        ax.plot(square[~learned], absolute[~learned], **look, mfc="none")
+    """The two scores after twenty epochs, degree 8: filled where the network learns in the end; squares: decay 10."""
+    square, absolute = (
+        np.concatenate([scores.over_constant(small.sel(decay=d), 8, 20, score=s).values.ravel() for d in small.decay])
+        for s in scores.SCORES
+    )
+    learned = np.concatenate([rc(small.sel(decay=d)).values.ravel() for d in small.decay]) >= fits
+    look = {"ls": "none", "marker": "o", "ms": 4.5, "color": figures.BLUE}
+    ax.plot(square[learned], absolute[learned], **look, alpha=0.7, label="learns in the end")
+    ax.plot(square[~learned], absolute[~learned], **look, mfc="none", label="does not")
     square, absolute = (scores.over_constant(strong, 8, 20, score=s) for s in scores.SCORES)
-    ax.plot(square, absolute, "ko", ms=5, label="decay 10")
+    ax.plot(square, absolute, "s", ms=6, color=figures.PINK, label="with the chosen decay")
     for line in (ax.axvline, ax.axhline):
         line(1, color=figures.COLOURS["null"], lw=0.8)
-    ax.set(xlabel="mean square", ylabel="absolute error", title="all, after 20 epochs")
+    ax.set(xlabel="mean square / constant's", ylabel="absolute error / constant's")

@@ -54,10 +54,14 @@ def reach(ax: Axes, runs: Mapping[int, xr.Dataset]) -> None:
             values, at = runs[width].empty.sel(removed=removed, depth=depth).values, place + 0.21 * (k - 1.5)
             look = {"color": colour, "marker": marker, "ls": "none"}
             ax.plot(at + figures.swarm(values, 0.02, step=0.03, half=0.08), values, ms=3.2, alpha=0.6, **look)
+            name = "28 within two sign changes" if removed == "two planes" else name
             ax.plot(at, values.mean(), ms=8, mfc="none", mew=1.4, label=None if place else name, **look)
     ax.axhline(0.5, color="k", ls=":", lw=0.8)
-    ax.set_xticks(range(len(networks)), [f"{depth} \N{MULTIPLICATION SIGN} {width}" for depth, width in networks])
-    ax.set(xlabel="hidden layers \N{MULTIPLICATION SIGN} neurons", ylabel="accuracy in the empty orthant")
+    plural = {depth: "layer" if depth == 1 else "layers" for depth, _ in networks}
+    ax.set_xticks(
+        range(len(networks)), [f"{depth} hidden {plural[depth]}\n{width} neurons" for depth, width in networks]
+    )
+    ax.set(ylabel="accuracy in the empty orthant")
     ax.set_ylim(0.46, 1.03)
     ax.grid(False, axis="x")
     ax.legend(fontsize="small", title="also empty", ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1))
