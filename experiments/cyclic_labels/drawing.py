@@ -185,6 +185,7 @@ def first_preset() -> Figure:
     figures.clusters(network, 3)
     network.plot(loss_curves.GRID, run.predictions[-1], color=figures.COLOURS["live"])
     figures.sample(network, sample.x, sample.y)
-    network.set(xlabel="x", ylabel="f(x)", title=f"after {loss_curves.EPOCHS:,} epochs")
+    network.set(xlabel="x", ylabel="f(x)", title=f"after {loss_curves.EPOCHS:,} small steps")
     figures.losses(curves, run.epochs, **laboratory.losses(chosen, run))
+    curves.set_xlabel("step")
     return figure

@@ -46,16 +46,16 @@ PRESETS: list[tuple[str, str, str, str, Settings]] = [
     ),
     (
         "small_step",
-        "A tenth of the learning rate",
-        "Ten times smaller steps, as many epochs. Does the test loss still climb?",
-        "It does, ten times slower: 20,000 epochs show what 2,000 did, the climb. Too large a step is not its cause.",
+        "Small steps, a tenth as long",
+        "As many steps, each a tenth as long. Does the test loss still climb?",
+        "It does, ten times slower: 20,000 small steps show the climb of 2,000 long ones. So it needs no long step.",
         settings(POOR, step=0.0001),
     ),
     (
         "mean",
         "Mean instead of sum",
-        "The loss is averaged over the fifty points, not summed. How far do 20,000 epochs get?",
-        "The mean is the sum with a fiftieth of the learning rate: after 20,000 epochs little has been learned.",
+        "The loss is averaged over the fifty points, not summed. How far do 20,000 steps get?",
+        "The mean is the sum with a fiftieth of the learning rate: after 20,000 steps little has been learned.",
         settings(POOR, loss="mean"),
     ),
     (

@@ -20,7 +20,7 @@ chromium, lab, presets, write, page = laboratory_page.fixtures(*laboratory_page.
 
 #: What is said of the book's runs, and how near training comes to them.
 OPENED = {
-    "cyclic_labels": ("Epoch 20,000: training loss ", 0),
+    "cyclic_labels": ("Step 20,000: training loss ", 0),
     "heavy_tails": ("", 1e-10),  # an alignment of 0.003 is so near
     "hidden_structure": ("After epoch {epochs}: ", 1e-9),
     "localization": ("After step {steps:,}: ", 0),
@@ -54,7 +54,7 @@ def test_presets_open_with_the_book_s_runs_and_train_them_again(page, write, lab
 
 #: A preset, a number of its run, a relative difference, and where it is seen.
 CHANGED = {
-    "cyclic_labels": ("poor", "test", 37, 2**-52, "epoch 3,700"),
+    "cyclic_labels": ("poor", "test", 37, 2**-52, "step 3,700"),
     "heavy_tails": ("spike", "test", 1, 2e-9, "step 1"),
     "hidden_structure": ("plane", "loss", 5, 2e-9, "epoch 5"),
     "localization": ("two", "ipr_plus", 5, 2e-8, "step 5"),
@@ -130,7 +130,7 @@ KEYBOARD = {
         {"first weights": "near zero"},
         ["cyclic.from_counts([10, 10, 10, 10, 9, 2], seed=123)"],
         "initial=near+zero",
-        "Epoch 20,000:",
+        "Step 20,000:",
     ),
     "heavy_tails": (
         {"learning rate": "ArrowRight", "steps": "ArrowLeft"},

@@ -37,7 +37,7 @@ def test_a_point_can_be_drawn_elsewhere(page, write, presets):
     field = page.get_by_label("points moved")
     expect(field).to_have_value("49:-0.300")
     page.mouse.up()
-    page.wait_for_function('document.querySelector(".lab-counter").textContent !== "epoch 0 of 20,000"')
+    page.wait_for_function('document.querySelector(".lab-counter").textContent !== "step 0 of 20,000"')
     assert "moved=49%3A-0.300" in page.url
     moved = opening["settings"] | {"moved": "49:-0.300"}
     said = to_the_end(page)
@@ -62,7 +62,7 @@ def test_training_waits_while_it_is_out_of_sight(page, write):
         page.wait_for_timeout(400)
     assert hidden < 15_000
     page.evaluate("scrollTo(0, 0)")
-    page.wait_for_function(f'!document.querySelector(".lab-counter").textContent.startsWith("epoch {hidden:,} ")')
+    page.wait_for_function(f'!document.querySelector(".lab-counter").textContent.startsWith("step {hidden:,} ")')
 
 
 def test_what_cannot_be_run_is_refused(page, write):

@@ -110,7 +110,7 @@ def test_no_words_move_the_page(page, write, size):
 @pytest.mark.parametrize("lab", ["cyclic_labels", "heavy_tails"], indirect=True)
 def test_the_book_s_run_is_gone_through_by_the_keyboard(page, write, lab):
     """Of which the page has the end alone: it is trained again, and every moment is that of the run."""
-    unit, last = {"cyclic_labels": ("epoch", 20_000), "heavy_tails": ("step", 10)}[lab]
+    unit, last = {"cyclic_labels": ("step", 20_000), "heavy_tails": ("step", 10)}[lab]
     page.goto(write())
     end, scrubber = status(page).removeprefix("The book's run. "), page.get_by_role("slider", name=f"{unit} that")
     ink = "() => [...document.querySelectorAll('.lab-plot canvas')].map(one => one.toDataURL())"
@@ -134,16 +134,16 @@ def test_scrubbing_pauses_and_the_end_goes_on(page, write):
     page.get_by_label("speed").select_option("slow")
     press(page, "Run")
     page.wait_for_function("document.querySelector('.lab-scrubber').value > 5")
-    page.get_by_role("slider", name="epoch that").focus()
+    page.get_by_role("slider", name="step that").focus()
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".lab-run")).to_have_text("Run")
     stopped = position(page)
-    assert status(page).startswith(f"Epoch {stopped:,}: ")
+    assert status(page).startswith(f"Step {stopped:,}: ")
     page.wait_for_timeout(300)
     assert position(page) == stopped
     page.keyboard.press("End")
     expect(page.locator(".lab-run")).to_have_text("Pause")
-    page.wait_for_function(f'!document.querySelector(".lab-counter").textContent.startsWith("epoch {stopped:,} ")')
+    page.wait_for_function(f'!document.querySelector(".lab-counter").textContent.startsWith("step {stopped:,} ")')
     assert position(page) > stopped
 
 
@@ -195,7 +195,7 @@ def test_the_time_of_a_long_run_is_told_before(page, write, presets):
 def test_a_link_runs_what_the_reader_ran_and_the_program_is_copied(page, write):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{write()}#lab=cyclic_labels&seed=7")
-    expect(page.locator(".lab-status")).to_contain_text("Epoch 0:")
+    expect(page.locator(".lab-status")).to_contain_text("Step 0:")
     press(page, "Copy link")
     expect(page.get_by_text("Link copied.")).to_be_visible()
     assert "run=" not in page.evaluate("navigator.clipboard.readText()")
@@ -249,11 +249,11 @@ def test_where_nothing_can_be_trained_the_book_s_run_stays(chromium, write, pres
     page.goto(write(more=more))
     said = page.locator(".lab-status")
     expect(said).to_contain_text("It cannot be trained here:")
-    expect(said).to_contain_text("The book's run. Epoch 20,000: ")
+    expect(said).to_contain_text("The book's run. Step 20,000: ")
     for name in ("Run", "To the end", "Back to 0"):
         expect(page.locator(".lab").get_by_role("button", name=name, exact=True)).to_be_disabled()
     press(page, presets[1]["label"])
-    expect(said).to_contain_text("The book's run. Epoch 20,000: ")
+    expect(said).to_contain_text("The book's run. Step 20,000: ")
     page.get_by_label("seed", exact=True).fill("77")
     page.keyboard.press("Tab")
     expect(said).to_contain_text("It cannot be trained here:")

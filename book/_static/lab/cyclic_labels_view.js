@@ -3,8 +3,8 @@
   "use strict";
 
   const EPOCHS = 20000, EVERY = 100, POINTS = 1000;
-  // experiments.cyclic_labels.bumps.cells: a running median of 11 records; a rise above 0.05 from epoch 500 on is a
-  // bump.
+  // experiments.cyclic_labels.bumps.cells: a running median of 11 records; a rise above 0.05 from step 500 on is a
+  // bump.  A step is of all points: what a run calls an epoch.
   const WINDOW = 11, START = 500, RISE = 0.05;
   const GRID = Array.from({ length: POINTS }, (_, i) => (i + 0.5) / POINTS - 0.5);
   const whole = (number) => number.toLocaleString("en-US");
@@ -41,14 +41,14 @@
   }
 
   function describe({ settings, epoch, diverged, values }) {
-    if (diverged !== null) return `Training diverged at epoch ${whole(diverged)}: the learning rate is too large.`;
-    const last = values.test.length - 1, now = `Epoch ${whole(epoch)}: training loss ${values.train[last].toFixed(2)}, `
+    if (diverged !== null) return `Training diverged at step ${whole(diverged)}: the learning rate is too large.`;
+    const last = values.test.length - 1, now = `Step ${whole(epoch)}: training loss ${values.train[last].toFixed(2)}, `
       + `test loss ${values.test[last].toFixed(2)}`;
     if (epoch === 0) return `${now}; ${total(settings)} points.`;
     const found = bump(values);
     if (!found) return `${now}; no bump of the test loss.`;
     const { low, peak, height, diverging, recovers } = found;
-    const words = `from epoch ${whole(low)} to ${whole(peak)}, height ${height.toFixed(2)}`;
+    const words = `from step ${whole(low)} to ${whole(peak)}, height ${height.toFixed(2)}`;
     if (!diverging) return `${now}; the test loss rises ${words}, but the training loss rises with it.`;
     return `${now}; bump ${words}${recovers ? ", and the test loss comes down again" : ""}.`;
   }
@@ -88,7 +88,7 @@ left.plot(x, y, "o")
 left.set(xlabel="x", ylabel="f(x)")
 right.plot(run.epochs, train_loss, label="training")
 right.plot(run.epochs, test_loss, label="test")
-right.set(xlabel="epoch", ylabel="mean hinge loss")
+right.set(xlabel="step", ylabel="mean hinge loss")
 right.legend()
 plt.show()
 `;
@@ -192,7 +192,7 @@ plt.show()
   const choice = (name, group, options, label, help) => ({ name, label, kind: "choice", options, group, help });
   Object.assign(ShallowLab.models.cyclic_labels, {
     title: "Laboratory: train the network of this chapter",
-    needs: ["streams"], unit: "epoch", length: () => EPOCHS, every: EVERY, duration: { slow: 20000, fast: 4000 },
+    needs: ["streams"], unit: "step", length: () => EPOCHS, every: EVERY, duration: { slow: 20000, fast: 4000 },
     describe, python, bump,
     columns: [["train", "training loss"], ["test", "test loss"]],
     seconds: (settings) => 2e-4 * settings.width + 5e-4 * total(settings),
@@ -200,7 +200,7 @@ plt.show()
       ...[0, 1, 2, 3, 4, 5].map((c) => ({ name: `c${c + 1}`, label: `cluster ${c + 1}`, kind: "range", min: 0, max: 20,
         group: each, help: `training points in cluster ${c + 1}, where the label is ${c % 2 ? "+1" : "−1"}` })),
       choice("step", "training", [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1], "learning rate",
-        "how far gradient descent moves the weights in an epoch"),
+        "how far gradient descent moves the weights in a step"),
       choice("loss", "training", ["sum", "mean"], "loss over the points",
         "whether the loss is the sum over the training points or their mean, which takes smaller steps"),
       choice("width", "network", [32, 64, 128, 256, 512, 1024], "neurons", "number of hidden neurons"),
@@ -242,7 +242,7 @@ plt.show()
         title: "Mean hinge loss on training points and everywhere", main: true, tells: describe,
         key: () => [{ label: "low, peak: where the test loss begins to rise, and its top", colour: "text",
           mark: "dash" }],
-        x: { name: "epoch", label: "epoch", range: [0, EPOCHS], write: whole, ticks: whole },
+        x: { name: "step", label: "step", range: [0, EPOCHS], write: whole, ticks: whole },
         y: { label: "loss", range: ({ values, book }) => {
           const all = [values.train, values.test, book?.values.test].flatMap(finite);
           return [0, upTo(1.2 * all.reduce((most, value) => Math.max(most, value), 1), 0.2)];  // words stand above

@@ -48,25 +48,39 @@ def _lifted(lifted: xr.Dataset, points: int) -> list[stats.Interval]:
     return [stats.wilson(each) for each in flags]
 
 
-def lever_and_lifters(moved: xr.Dataset, lifted: xr.Dataset) -> Figure:
-    """Shares of runs with a bump by the place of the lone point, and by who lifts the middle.
+def two_tests(moved: xr.Dataset, lifted: xr.Dataset, apart: xr.Dataset) -> Figure:
+    """Shares of runs with a bump by the place of the lone point, and with other counts of one kind of cluster.
 
-    The numbers are the median highest losses of the last cluster.
+    These are the records `lever`, `lifters`, of which the runs with ten points in each cluster are drawn, and
+    `one_changed`.
     """
-    fig, (left, right) = plt.subplots(1, 2, figsize=(7, 3), sharey=True, layout="constrained")
+    fig, (left, right) = plt.subplots(1, 2, figsize=(7, 3.1), sharey=True, layout="constrained")
     shares = [stats.wilson(flags) for flags in moved.diverging.transpose("at", "seed").values > 0]
     figures.errorbars(left, moved["at"], shares, fmt="^-", ms=5, color=GREEN)
-    highest = moved.highest.median("seed").sel({"at": moved["at"]})
-    for at, share, loss in zip(moved["at"].values, shares, highest.values, strict=True):
-        left.annotate(f"{loss:.1f}", (at, share.estimate), (7, 5), textcoords="offset points", fontsize="small")
-    left.set_xticks([0, 0.5, 1], ["border with\nneighbours", "centre", "end of\nthe line"])
-    right.axvspan(11, 14.4, color="0.93", lw=0, zorder=0)  # +1 has half of the points or more
+    left.set_xticks([0, 0.5, 1], ["border with\nthe fifth", "centre", "end of\nthe line"])
+    left.set(ylabel="share of runs with a bump", ylim=(0, 1), xlim=(-0.05, 1.05))
+    left.set_title("the lone point is moved", fontsize="medium")
+    runs = lifted.sel(points=1, lifters=10), apart.sel(change="lifters"), apart.sel(change="middle")
+    for place, (one, colour) in enumerate(zip(runs, (ORANGE, BLUE, PINK), strict=True)):
+        figures.errorbars(right, [place], [stats.wilson(one.diverging.values > 0)], fmt="o", ms=6, color=colour)
+    names = ["ten points\nin each", "eight in each\nlifting cluster", "twelve in the\nmiddle cluster"]
+    right.set_xticks(range(3), names)
+    right.set(xlim=(-0.5, 2.5))
+    right.set_title("the first four clusters get other counts", fontsize="medium")
+    return fig
+
+
+def lifters(lifted: xr.Dataset) -> Figure:
+    """Shares of runs with a bump as points are shifted to those that lift, of the record `lifters`."""
+    fig, ax = plt.subplots(figsize=(4.2, 3), layout="constrained")
+    ax.axvspan(11, 14.4, color="0.93", lw=0, zorder=0)  # +1 has half of the points or more
     for points, marker, colour, label in LIFTED:
-        shares = _lifted(lifted, points)
-        figures.errorbars(right, lifted.lifters, shares, fmt=f"{marker}-", ms=5, color=colour, label=label)
-    left.set(xlabel="place of the lone point", ylabel="share of runs with a bump", ylim=(0, 1), xlim=(-0.05, 1.05))
-    right.set(xlabel="points in each of the two lifting clusters", xticks=lifted.lifters, xlim=(5.6, 14.4))
-    right.legend(fontsize="small", title="in the last cluster", title_fontsize="small", loc="upper left")
+        figures.errorbars(
+            ax, lifted.lifters, _lifted(lifted, points), fmt=f"{marker}-", ms=5, color=colour, label=label
+        )
+    ax.set(xlabel="points in each of the two lifting clusters", xticks=lifted.lifters, xlim=(5.6, 14.4))
+    ax.set(ylabel="share of runs with a bump", ylim=(0, 1))
+    ax.legend(fontsize="small", title="in the last cluster", title_fontsize="small", loc="upper left")
     return fig
 
 

@@ -9,9 +9,24 @@ from IPython.display import Markdown
 from matplotlib.axes import Axes
 
 from experiments.cyclic_labels import loss_curves
-from experiments.cyclic_labels.theory import poor_cluster
+from experiments.cyclic_labels.theory import poor_cluster, wide_kernels
 from shallow.book import figures
 from shallow.book.figures import BLUE, GREEN, ORANGE, PINK
+
+#: Modes of the kernel, and what they do to the output.
+SHAPES = {0: "shift", 1: "tilt", 2: "first bend", 5: "five changes of sign"}
+
+
+def shapes(axes: Sequence[Axes]) -> None:
+    """Four modes of the mean kernel at the start, and how many times slower than the first each is moved."""
+    found = wide_kernels.spectrum(lambda x: wide_kernels.uniform(x).at(poor_cluster.WIDTH), 1 + max(SHAPES))
+    for ax, (mode, name) in zip(axes, SHAPES.items(), strict=True):
+        figures.clusters(ax, 3)
+        ax.axhline(0, color="0.6", lw=0.8)
+        ax.plot(found.nodes, found.functions[:, mode] * (-1 if mode else 1), color="k", lw=2)
+        slower = float(f"{found.values[0] / found.values[mode]:.2g}")
+        ax.set_title(f"{name}\n{f'{slower:,.0f} times slower' if mode else 'fastest'}", fontsize="medium")
+        ax.set(xlabel="$x$", ylim=(-2.6, 2.6), yticks=[], xticks=[-0.5, 0, 0.5], xticklabels=["−1/2", "0", "1/2"])
 
 
 def frames(axes: Sequence[Axes], places: poor_cluster.Places) -> None:
