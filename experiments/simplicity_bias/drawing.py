@@ -49,9 +49,9 @@ def along_training(ax: Axes, runs: xr.Dataset, two_fits_excess: float) -> None:
         colour = figures.COLOURS[kind]
         lines = ax.plot(runs.step, (values / NOISE).transpose("step", "seed"), style, color=colour, lw=1.1)
         lines[0].set_label(name)
-    ax.axhline(two_fits_excess / NOISE, color=figures.COLOURS["test"], ls=":", lw=1.2, label="excess risk of two fits")
+    ax.axhline(two_fits_excess / NOISE, color=figures.COLOURS["test"], ls=":", lw=1.2, label="two neurons fitted")
     ax.axhline(1, color="k", ls="--", lw=0.8)
-    ax.set(xscale="log", yscale="log", xlabel="steps", ylabel=r"in units of $\sigma^2$", title="2000 samples")
+    ax.set(xscale="log", yscale="log", xlabel="steps", ylabel="loss / noise level", title="2000 samples")
     ax.legend(fontsize="x-small", loc="upper right", bbox_to_anchor=(1, 0.97))
 
 

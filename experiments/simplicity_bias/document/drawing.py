@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 from shallow.book import figures
 from shallow.data.teachers import NOISE
 
+NAMES = {"train": "training loss", "test": "test loss"}
+
 
 def losses(axes: Sequence[Axes], by_width: Mapping[str, xr.Dataset]) -> None:
     """Figure 1: training and test loss over the noise against n; draws as points, medians as lines, OLS dotted."""
@@ -18,7 +20,7 @@ def losses(axes: Sequence[Axes], by_width: Mapping[str, xr.Dataset]) -> None:
         for (kind, (values, ols)), marker in zip(kinds.items(), "os", strict=True):
             colour = figures.COLOURS[kind]
             ax.plot(ends.n, (values / NOISE).transpose("n", "seed"), marker, color=colour, ms=3, mfc="none", mew=0.8)
-            ax.plot(ends.n, (values / NOISE).median("seed"), color=colour, lw=1.3, label=f"{kind} loss")
+            ax.plot(ends.n, (values / NOISE).median("seed"), color=colour, lw=1.3, label=NAMES[kind])
             ax.plot(ends.n, (ols / NOISE).median("seed"), ":", color=colour, lw=1)
         ax.axhline(1, color="k", ls="--", lw=0.8)
         ax.set(xscale="log", xlabel="samples $n$", title=name, ylim=(0, 7))
@@ -42,7 +44,7 @@ def teachers(axes: Sequence[Axes], ends: xr.Dataset) -> None:
     for ax, teacher in zip(axes, ends.seed.values, strict=True):
         one = ends.sel(seed=teacher)
         for kind, values, marker in (("train", one.train, "o-"), ("test", one.excess + NOISE, "s-")):
-            ax.plot(one.n, values / NOISE, marker, ms=3, lw=1.2, color=figures.COLOURS[kind], label=f"{kind} loss")
+            ax.plot(one.n, values / NOISE, marker, ms=3, lw=1.2, color=figures.COLOURS[kind], label=NAMES[kind])
         ax.axhline(1, color="k", ls="--", lw=0.8)
         ax.set(xscale="log", xlabel="samples $n$", title=f"teacher {str(teacher).split()[1]}", ylim=(0, 9))
     axes[0].set_ylabel(r"mean square / $\sigma^2$")

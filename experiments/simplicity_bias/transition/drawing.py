@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
@@ -19,22 +18,6 @@ LEAKS = {
     "(8), small": "small dominated start",
     "(8), margin": "margin and dominated start",
 }
-
-
-def where_mass_points(ax: Axes, weights: xr.DataArray, sizes: Sequence[int]) -> None:
-    r"""Share of the mass $|a_j| \|w_j\|$ by angle to e_1 for some sample sizes, over all draws; grey: uniform."""
-    bins = np.linspace(0, 180, 31)
-    for n, style in zip(sizes, figures.mode_styles(len(sizes)), strict=True):
-        W, a = np.split(weights.sel(n=n).values.reshape(-1, weights.sizes["coordinate"]), [-1], axis=1)
-        length = np.linalg.norm(W, axis=1)
-        share, _ = np.histogram(np.degrees(np.arccos(W[:, 0] / length)), bins, weights=np.abs(a[:, 0]) * length)
-        ax.stairs(share / share.sum(), bins, label=f"$n = {n}$", lw=1.4, **style)
-    uniform = np.sin(np.radians((bins[1:] + bins[:-1]) / 2)) ** 3  # in five dimensions
-    ax.stairs(uniform / uniform.sum(), bins, color="0.6", label="uniform")
-    ax.set(
-        xlabel="angle to the teacher (degrees)", ylabel="share of the mass", xticks=range(0, 181, 45), ylim=(0, 0.11)
-    )
-    ax.legend(fontsize="small", ncols=4, loc="upper center")
 
 
 #: Runs of :mod:`.which_leak` by margin and start, with a name and a look.
@@ -58,67 +41,56 @@ def leaks_closed(axes: Sequence[Axes], runs: xr.Dataset) -> None:
         ax.set(xscale="log", xlabel="steps", title=title, ylim=limits)
 
 
-#: The two leaks open or closed: rows by the margin, columns by the start.
-PANELS = (("Figure 1", "(8)"), ("margin", "(8), margin"))
-ELSEWHERE = 0.1  # share of the mass outside the two directions
+#: Settings of :mod:`.leaks` by the first leak: open, closed.
+SETTINGS = {False: "Figure 1", True: "margin"}
+CONTROL = ", as many at random removed"
 
 
-def two_by_two(axes: np.ndarray, runs: xr.Dataset) -> None:
-    """Transitions with batches for both starts, without and with margin: a mark for each draw, filled if mass left.
+def cases(runs: xr.Dataset, culled: xr.Dataset) -> dict[str, xr.Dataset]:
+    """Training losses after the finish, and those of least squares, in the four cases of the leaks and the controls."""
+    found = {}
+    for start, removed in (("as it is", None), ("late taken away", "late"), ("as it is", "random")):
+        for margin, setting in SETTINGS.items():
+            name = CLOSED[margin, start][0]
+            if removed is None:
+                whole = runs.sel(setting=setting, n=culled.n.values)
+                found[name] = whole[["ols"]].assign(train=whole.settled_train)
+            else:
+                name += CONTROL * (removed == "random")
+                found[name] = culled.sel(setting=setting, removed=removed)[["train", "ols"]]
+    return found
 
-    Dotted: the two fits.
+
+def four_cases(axes: Sequence[Axes], found: Mapping[str, xr.Dataset], runs: xr.Dataset) -> None:
+    """Loss over least squares of :func:`cases`, a mark for each draw, lines through means; an axis for the first leak.
+
+    Dotted: the two fits.  The legend stands above the axes.
     """
-    runs = runs.sel(steps="batches of 32")
-    for row, settings in zip(axes, PANELS, strict=True):
-        for ax, setting in zip(row, settings, strict=True):
-            one = runs.sel(setting=setting)
-            share = (one.settled_train / one.ols).transpose("n", "seed").values
-            torn = (one.settled_outside > ELSEWHERE).transpose("n", "seed").values
-            at = np.repeat(one.n.values[:, None], share.shape[1], axis=1)
-            for what, fill, name in ((torn, figures.COLOURS["train"], "mass elsewhere"), (~torn, "none", "mass kept")):
-                look = {"color": figures.COLOURS["train"], "mfc": fill, "mew": 0.8, "alpha": 0.8}
-                ax.plot(at[what], share[what], "o", ms=3.4, label=name, **look)
-            fits = leaks.of_two_fits(runs, setting)
-            ax.plot(fits.n, fits, "k:", lw=1.3, label="two fits")
-            ax.axhline(0.5, color="0.6", ls="--", lw=0.9)
-    for ax, title in zip(axes[0], ("normal start", "dominated start"), strict=True):
-        ax.set_title(title)
-    for ax, words in zip(axes[:, 0], ("no margin", "margin"), strict=True):
-        ax.set_ylabel(f"{words}\nloss / least squares")
-    for ax in axes[1]:
+    for ax, (margin, setting) in zip(axes, SETTINGS.items(), strict=True):
+        names = {name: look for (first, _), (name, look) in CLOSED.items() if first == margin}
+        control = names | {CLOSED[margin, "as it is"][0] + CONTROL: {"color": "0.6", "ls": ":"}}
+        for aside, (name, look) in zip((0.98, 1.02, 1), control.items(), strict=True):
+            share = (found[name].train / found[name].ols).transpose("n", "seed")
+            look = {"ls": "-", "lw": 1.6} | look
+            ax.plot(share.n, share.mean("seed"), label=name if name in names else "as many at random", **look)
+            ax.plot(aside * share.n, share, "o", ms=3, mfc="none", mew=0.7, color=look["color"])
+        fits = leaks.of_two_fits(runs.sel(n=share.n.values), setting)
+        ax.plot(fits.n, fits, "k:", lw=1.2, label="two fits")
+        ax.axhline(0.5, color="0.6", ls="--", lw=0.9)
         ax.set(xscale="log", xlabel="samples $n$", ylim=(-0.05, 1.08))
-        ax.set_xticks(runs.n.values, [str(n) for n in runs.n.values])
-        ax.minorticks_off()
-
-
-def removed(axes: Sequence[Axes], runs: xr.Dataset, culled: xr.Dataset) -> None:
-    """Loss over least squares when neurons were taken away early: the late ones, or as many at random; line: none.
-
-    An axis for each setting of `culled`; a mark for each draw, lines through the means.
-    """
-    kinds = (
-        ("late", "late neurons", "o-", figures.ORANGE),
-        ("random", "as many at random", "s--", figures.COLOURS["train"]),
-    )
-    for ax, setting in zip(axes, culled.setting.values, strict=True):
-        one = culled.sel(setting=setting)
-        for taken, name, style, colour in kinds:
-            share = (one.train / one.ols).sel(removed=taken).transpose("n", "seed")
-            ax.plot(one.n, share.mean("seed"), style, ms=0, color=colour)
-            ax.plot(one.n, share, style[0], ms=3.4, mfc="none", mew=0.8, color=colour)
-            ax.plot([], [], style, ms=3.4, mfc="none", color=colour, label=name)
-        whole = runs.sel(steps="batches of 32", setting=setting, n=one.n)
-        ax.plot(one.n, (whole.settled_train / whole.ols).mean("seed"), "k:", lw=1.3, label="none")
-        ax.set(xscale="log", xlabel="samples $n$", ylim=(-0.05, 1.08))
-        ax.set_xticks(one.n.values, [str(n) for n in one.n.values])
+        ax.set_title(f"first leak {'closed' if margin else 'open'}")
+        ax.set_xticks(share.n.values, [str(n) for n in share.n.values])
         ax.minorticks_off()
     axes[0].set_ylabel("loss / least squares")
-    axes[-1].legend(title="removed", title_fontsize="small", fontsize="small", loc="lower right")
+    handles = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    order = [*(name for name, _ in CLOSED.values()), "as many at random", "two fits"]
+    found = {label: handles[label] for label in order}
+    axes[0].figure.legend(found.values(), found.keys(), loc="outside upper center", ncols=3, fontsize="small")
 
 
 def after_decay(ax: Axes, runs: xr.Dataset) -> None:
-    """Share of the training loss left when the rate has decayed, against n from 750 on, every draw."""
-    runs = runs.sel(n=slice(750, None))
+    """Share of the training loss left when the rate has decayed, against n from 750 to 10,000, every draw."""
+    runs = runs.sel(n=slice(750, 10_000))
     left = (runs.decayed_train.isel(restart=-1) / runs.train.isel(step=-1)).transpose("n", "seed")
     ax.plot(runs.n, left, "o", ms=4, mfc="none", color=figures.COLOURS["train"])
     ax.plot(runs.n, left.median("seed"), color=figures.COLOURS["train"], lw=1.1)
