@@ -1,8 +1,8 @@
 """How to cite the book, its chapters and its claims, as an extension of Sphinx.
 
-The first page and each chapter get, in their heads, what reference managers (`citation_*`) and libraries (Dublin Core)
-read, and in their headers a button *Cite*, which works without scripts.  Beside each page lie its entries for BibTeX
-and RIS; those of a chapter or claim have the document that it is about as a second one.
+The first page and each chapter get, in their heads, what reference managers read (`citation_*`), and in their headers
+a button *Cite*, which works without scripts.  Beside each page lie its entries for BibTeX and RIS; those of a chapter
+or claim have the document that it is about as a second one.
 `claims_data.py` gives the pages of claims the same.
 
 Addresses are whole where `html_baseurl` says where the book is published, and relative to their page where not.
@@ -166,20 +166,13 @@ def links(work: Work) -> str:
     return " · ".join(f'<a href="{name}.{end}" download="{work.key}.{end}">{what}</a>' for end, what in kinds)
 
 
-def head(work: Work, about: Sequence[Work], base: str = "", changed: str = "") -> str:
-    """What the head of a work's page says of it to machines; `about` are the documents that it rests on."""
+def head(work: Work, base: str = "") -> str:
+    """What the head of a work's page says of it to machines."""
     here = address(work.page, base) or f"{work.page.rpartition('/')[2]}.html"
-    tags = [("citation_title", work.title), *(("citation_author", name) for name in work.authors)]
-    tags += [("citation_publication_date", work.date.replace("-", "/")), ("citation_language", "en")]
-    tags += [("citation_inbook_title", work.whole), ("citation_fulltext_html_url", here)]
-    tags += [("DC.title", work.title), *(("DC.creator", name) for name in work.authors), ("DC.date", work.date)]
-    tags += [("DC.language", "en"), ("DC.type", "Text"), ("DC.format", "text/html"), ("DC.identifier", here)]
-    tags += [("DC.rights", settings()["license"]), ("DCTERMS.isPartOf", work.whole), ("DCTERMS.modified", changed)]
-    tags += [("DC.source", f"{'; '.join(one.authors)} ({one.year}). {one.title}") for one in about]
-    lines = [f'<meta name="{name}" content="{escape(value)}">' for name, value in tags if value]
-    schemas = (("DC", "elements/1.1"), ("DCTERMS", "terms"))
-    lines += [f'<link rel="schema.{name}" href="http://purl.org/dc/{place}/">' for name, place in schemas]
-    return "\n".join(lines)
+    tags = [("title", work.title), *(("author", name) for name in work.authors)]
+    tags += [("publication_date", work.date.replace("-", "/")), ("language", "en")]
+    tags += [("inbook_title", work.whole), ("fulltext_html_url", here)]
+    return "\n".join(f'<meta name="citation_{name}" content="{escape(value)}">' for name, value in tags if value)
 
 
 def panel(works: Sequence[Work], base: str, repository: str, changed: str) -> str:
@@ -211,15 +204,13 @@ def _page(app, page, template, context, doctree) -> None:
     if page != whole.page and page not in about:
         return
     base, changed = app.config.html_baseurl, app.env.metadata[page].get("changed", "")
-    day = changed.partition(" ")[2]
-    if page == whole.page:
-        works, documents = [whole], [document(name) for name in claims.documents()]
-    else:
+    works = [whole]
+    if page != whole.page:
         documents = [document(name) for name in about[page]]
         name = about[page][0] if len(documents) == 1 else page.rpartition("/")[2]
         works = [part(name, "incollection", app.env.titles[page].astext(), page), *documents]
     write(works, Path(app.outdir), base)
-    context["metatags"] += head(works[0], documents, base, day)
+    context["metatags"] += head(works[0], base)
     context["cite"] = panel(works, base, settings()["repository-code"], history.in_words(changed) if changed else "")
 
 

@@ -9,7 +9,7 @@ A claim that the ledger does not have is a warning, which fails the build.  In J
 """
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html import escape
 
 from docutils import nodes
@@ -77,17 +77,6 @@ def _purge(app, env, page: str) -> None:
     _marks(env).pop(page, None)
 
 
-def _merge(app, env, pages, other) -> None:
-    _marks(env).update({page: marks for page, marks in _marks(other).items() if page in pages})
-
-
-def citing(env, id: str) -> Iterator[tuple[str, list[str]]]:
-    """Pages that cite a claim, with the labels of its marks."""
-    for page, marks in sorted(_marks(env).items()):
-        if labels := [label for one, label in marks if one == id]:
-            yield page, labels
-
-
 def _cards(app, doctree, page: str) -> None:
     """Below the first mark of a page the legend, at its end the cards; in the sections of claims the way back."""
     for section in doctree.findall(nodes.section):
@@ -102,15 +91,12 @@ def _cards(app, doctree, page: str) -> None:
     block = marks[0]
     while not isinstance(block.parent, nodes.section | nodes.document):
         block = block.parent
-    signs = ", ".join(f"{STYLE[verdict][0]} {verdict}" for verdict in VERDICTS if verdict in _verdicts(cited))
+    verdicts = {_rows()[id].verdict for id in cited}
+    signs = ", ".join(f"{STYLE[verdict][0]} {verdict}" for verdict in VERDICTS if verdict in verdicts)
     legend = f'<p class="claim-legend">{LEGEND.format(signs=signs)}</p>'
     block.parent.insert(block.parent.index(block) + 1, nodes.raw("", legend, format="html"))
     templates = "".join(f'<template data-card="{id}">{_card(app, page, id)}</template>' for id in cited)
     doctree.children[-1] += nodes.raw("", templates, format="html")
-
-
-def _verdicts(ids) -> set[str]:
-    return {_rows()[id].verdict for id in ids}
 
 
 def _card(app, page: str, id: str) -> str:
@@ -141,7 +127,9 @@ def _pictures(env, page: str) -> dict[str, tuple[str, str]]:
 def links(env, id: str, address: Callable[[str], str]) -> str:
     """Links to the sentences that cite a claim, by page; `address` of a page is where it is."""
     found = []
-    for page, labels in citing(env, id):
+    for page, marks in sorted(_marks(env).items()):
+        if not (labels := [label for one, label in marks if one == id]):
+            continue
         first, *others = [f"{address(page)}#{label}" for label in labels]
         more = "".join(f' <a href="{other}">({n})</a>' for n, other in enumerate(others, 2))
         found.append(f'<a href="{first}">{escape(env.titles[page].astext())}</a>{more}')
@@ -152,6 +140,5 @@ def setup(app) -> dict:
     """Called by Sphinx."""
     app.add_role("claim", Claim())
     app.connect("env-purge-doc", _purge)
-    app.connect("env-merge-info", _merge)
     app.connect("doctree-resolved", _cards)
-    return {"version": "2", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "2", "env_version": 1, "parallel_read_safe": False, "parallel_write_safe": True}

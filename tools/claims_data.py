@@ -19,7 +19,6 @@ import hashlib
 import io
 import json
 import shutil
-from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -159,12 +158,8 @@ def table(entries: list[dict]) -> str:
     writer = csv.DictWriter(out, fieldnames=list(entries[0]), lineterminator="\n")
     writer.writeheader()
     for one in entries:
-        writer.writerow(
-            {
-                key: json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
-                for key, value in one.items()
-            }
-        )
+        nested = {key: value for key, value in one.items() if isinstance(value, list | dict)}
+        writer.writerow(one | {key: json.dumps(value, ensure_ascii=False) for key, value in nested.items()})
     return out.getvalue()
 
 
@@ -175,13 +170,10 @@ def page(
     document: claims.Document,
     around: list[str],
     work: citation.Work,
-    head: str,
     base: str,
-    cited: Sequence[str],
-    figure: str = "",
+    env=None,
 ) -> str:
     """The page of a claim: complete without scripts, for a browser, a printer and a search engine."""
-    repository = citation.settings()["repository-code"]
     styles = ["styles/theme.css", "styles/pydata-sphinx-theme.css", "styles/sphinx-book-theme.css", "style.css"]
     neighbours = [f'<a href="{id}.html">{id}</a>' if id != row.id else f"<b>{id}</b>" for id in around]
     neighbours += [
@@ -190,11 +182,15 @@ def page(
         '<a href="../index.html">the book</a>',
     ]
     where = f"{document.title}, {document.authors}, {document.year}; {one['source']}"
+    figure = claim_role.picture(env, row, "../../_images") if env else ""
+    evidence = _evidence(row, one, document)
+    if cited := env and claim_role.links(env, row.id, "../../{}.html".format):
+        evidence.append(f"Cited in {cited}")
     return PAGE.format(
         id=row.id,
         verdict=row.verdict,
         title=escape(work.whole),
-        head=head,
+        head=citation.head(work, base),
         styles="\n".join(f'<link rel="stylesheet" href="../../_static/{name}">' for name in [*styles, "ledger.css"]),
         neighbours=" · ".join(neighbours),
         badge=display.badge(row.verdict),
@@ -208,7 +204,7 @@ def page(
         numbers=_numbers(one["numbers"]),
         names=NAMES.format(page=one["page"]) if one["page"] else "",
         figure=figure and FIGURE.format(page=one["page"], image=figure),
-        evidence="".join(f"<li>{link}</li>" for link in [*_evidence(row, one, document, repository), *cited]),
+        evidence="".join(f"<li>{link}</li>" for link in evidence),
         cite=escape(citation.reference(work, base)),
         entries=citation.links(work),
         rerun=one["rerun"],
@@ -229,14 +225,15 @@ def _numbers(numbers: list[dict]) -> str:
     return f'<table class="claim-numbers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def _evidence(row: claims.Row, one: dict, document: claims.Document, repository: str) -> list[str]:
+def _evidence(row: claims.Row, one: dict, document: claims.Document) -> list[str]:
     """Links to the section that decides a claim, the paper, the rule as a function and the recorded runs."""
     links = [f'<a href="../{document.paper}.html">The paper: {escape(document.name)}</a>']
     if one["page"]:
         links.insert(0, f'<a href="../{one["page"]}">The section that decides it</a>')
     if file := rules(row.chapter).files.get(row.id):
         name, place = row.id.lower().replace("-", "_"), file.relative_to(paths.ROOT).as_posix()
-        links.append(f'The rule as a function: <a href="{repository}/blob/main/{place}">{name} in {place}</a>')
+        address = f"{citation.settings()['repository-code']}/blob/main/{place}"
+        links.append(f'The rule as a function: <a href="{address}">{name} in {place}</a>')
     for record in one["records"]:
         anchor = f"../provenance.html#record-{record.replace('/', '-')}"
         files = (("data", "nc"), ("manifest", "json"))
@@ -283,13 +280,8 @@ def write(site: Path, base: str = "", env=None) -> list[dict]:
     for number, (row, one) in enumerate(zip(rows, entries, strict=True)):
         around = [near.id for near in rows[max(number - 1, 0) : number + 2] if near.chapter == row.chapter]
         work, about = citation.claim(row.id, row.claim), citation.document(row.chapter)
-        head = citation.head(work, [about], base)
         citation.write([work, about], site, base)
-        cited = [
-            f"Cited in {links}" for links in [env and claim_role.links(env, row.id, "../../{}.html".format)] if links
-        ]
-        figure = claim_role.picture(env, row, "../../_images") if env else ""
-        text = page(row, one, first.get(row.id, {}), documents[row.chapter], around, work, head, base, cited, figure)
+        text = page(row, one, first.get(row.id, {}), documents[row.chapter], around, work, base, env)
         (folder / one["address"]).write_text(text, encoding="utf-8")
     return entries
 

@@ -5,11 +5,10 @@
 
 The sample is fixed by the sources: of each file the lines with the lowest hashes, as many as is its share of all lines
 that can be changed.  Left out is what can change no result: messages, annotations, decorators, how numbers are
-stored, tolerances below 1e-6.  A mutant is tried in a copy of the tree.  Of the unit, agreement and theory tests those
-files run that import the module, the likeliest first, then those that import a module in which its function is used,
-until one test fails, which must pass without the change; what takes too long or crashes has failed.  A mutant of an
-experiment that they let live is noticed if a record is no longer of this code or these settings, else by the claims of
-a rule, or the page that shows it.
+stored, tolerances below 1e-6.  A mutant is tried in a copy of the tree.  The tests of its module run as for a planted
+fault (`planted_faults.tests_of`), until one fails, which must pass without the change; what takes too long or crashes
+has failed.  A mutant of an experiment that they let live is noticed if a record is no longer of this code or these
+settings, else by the claim of the rule in which it is, or by the page that shows it.
 
 Survivors have a reason, which is written into their outcome by hand: "equal", why no result can change, or "missing",
 why no test notices one that does.  The page "How far to trust it" shows the outcomes.
@@ -27,13 +26,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from planted_faults import ROOT, copied, environment, failed, imports, module
-
-from shallow.machine_code import COMPILING
+from planted_faults import ROOT, Fault, copied, environment, failed, tests_of
 
 OUTCOMES = Path(__file__).with_suffix(".json")
 TREE = ROOT / "_build" / "mutants"  # the copy
@@ -198,85 +194,6 @@ def sample(kind: str) -> list[Mutant]:
     return [mutant for _, mutant in sorted(found)]
 
 
-class Reach:
-    """Which test files reach a function, by what files import and say; tables of a test are part of it."""
-
-    def __init__(self):
-        files = [file for folder in ("lib", "experiments", "tests") for file in (TREE / folder).rglob("*.py")]
-        self.texts = {str(file.relative_to(TREE)): file.read_text(encoding="utf-8") for file in files}
-        self.imports = {file: imports(TREE / file) for file in self.texts}
-        self.tests = [file for file in self.texts if re.match(r"tests/(unit|agreement|theory)/.*test_\w+\.py$", file)]
-        helpers = {module(file).removeprefix("tests."): file for file in self.texts if file.startswith("tests/")}
-        for file in self.tests:
-            for name in self.imports[file] & set(helpers):
-                self.imports[file] = self.imports[file] | self.imports[helpers[name]]
-
-    def users(self, names: set[str], of: set[str]) -> set[str]:
-        """Files of the library and the experiments that import some files and say some names."""
-        wanted, others = set(map(module, of)), set(self.texts) - set(self.tests)
-        return {one for one in others if self.imports[one] & wanted and names & words(self.texts[one])}
-
-    def names(self, mutant: Mutant) -> set[str]:
-        """Functions and classes around a line, or what it defines, and those of the file that use these."""
-        text, found = self.texts[mutant.file], {}
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                found[node.name] = min(one.lineno for one in (node, *node.decorator_list)), node.end_lineno
-        number, lines = mutants(mutant.file, text)[mutant], text.splitlines()
-        names = {name for name, (first, last) in found.items() if first <= number <= last}
-        new = names or set(re.findall(r"^\w+", mutant.old))
-        while new:
-            names = names | new
-            new = {
-                name for name, (first, last) in found.items() if names & words(" ".join(lines[first - 1 : last]))
-            } - names
-        return names
-
-    def files(self, mutant: Mutant) -> list[str]:
-        """Test files in the order in which they are tried."""
-        names, reached, new, near = self.names(mutant), {mutant.file}, {mutant.file}, []
-        while new and not near:
-            near = [file for file in self.tests if self.imports[file] & set(map(module, reached))]
-            new = self.users(names, reached) - reached
-            reached |= new
-        stem, page = Path(mutant.file).stem, Path(mutant.file).parent.stem
-
-        def order(file: str) -> tuple:
-            own = stem in Path(file).stem or page in Path(file).stem
-            said = sum(map(re.findall(r"\w+", self.texts[file]).count, names))
-            return file not in near, ("bad_input" in file) != mutant.old.startswith("checks."), not own, -said, file
-
-        return sorted((file for file in self.tests if self.imports[file] & set(map(module, reached))), key=order)
-
-
-def words(text: str) -> set[str]:
-    """All names in a text."""
-    return set(re.findall(r"\w+", text))
-
-
-@contextmanager
-def compiled_without(file: str) -> Iterator[None]:
-    """Meanwhile numba has no code of functions that may hold one of a file."""
-    kept = TREE / ".kept" / "NUMBA_CACHE_DIR"
-    files = {one: imports(TREE / one) for kind in COUNTS for one in sources(kind)}
-    files = {one: found for one, found in files.items() if COMPILING.search((TREE / one).read_bytes())}
-    gone = {file} & set(files)
-    while new := {one for one, found in files.items() if found & set(map(module, gone))} - gone:
-        gone |= new
-    aside = {
-        old: old.with_suffix(f"{old.suffix}.kept") for one in gone for old in kept.glob(f"*/{Path(one).stem}.*.nb?")
-    }
-    for old, new in aside.items():
-        old.rename(new)
-    try:
-        yield
-    finally:
-        for changed in (changed for one in gone for changed in kept.glob(f"*/{Path(one).stem}.*.nb?")):
-            changed.unlink()
-        for old, new in aside.items():
-            new.rename(old)
-
-
 MADE = """
 import json
 from shallow.book import fingerprint, records
@@ -296,7 +213,7 @@ def tests(files: Sequence[str], seconds: int) -> tuple[str, ...]:
     return (*LIMITS, str(seconds), sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "--tb=line", *files)
 
 
-def noticed(mutant: Mutant, files: Sequence[str], reach: Reach, before: dict[str, list]) -> tuple[str, str] | None:
+def noticed(mutant: Mutant, files: Sequence[str], before: dict[str, list]) -> tuple[str | None, str | None]:
     """The stage at which the mutant in the copy is noticed, and by what."""
     for some, seconds in zip((files[:2], files[2:]), SECONDS):
         if by := some and failed("tests", tests(some, seconds), TREE):
@@ -305,27 +222,32 @@ def noticed(mutant: Mutant, files: Sequence[str], reach: Reach, before: dict[str
         now = made()
         if other := [name for name, one in before.items() if now.get(name) != one]:
             return "record", other[0]
-        for name in sorted(reach.names(mutant)):
+        for name in re.findall(r"^def ([a-z]{2}_\d+)", above(mutant), re.MULTILINE)[-1:]:
             claim = name.upper().replace("_", "-")
-            if re.fullmatch(r"[A-Z]{2}-\d+[A-Z]?", claim) and failed("claim", (*CLAIM, claim), TREE):
+            if failed("claim", (*CLAIM, claim), TREE):
                 return "claim", claim
         page = Path("book", *Path(mutant.file).parts[1:3]).with_suffix(".md")
         if (TREE / page).exists() and failed("page", tests([str(page)], SECONDS[1]), TREE):
             return "page", str(page)
-    return None
+    return None, None
 
 
-def tried(mutant: Mutant, reach: Reach, before: dict[str, list], sound: set[str]) -> dict:
+def above(mutant: Mutant) -> str:
+    """The text of its file down to its line."""
+    return (ROOT / mutant.file).read_text(encoding="utf-8").partition(mutant.old)[0]
+
+
+def tried(mutant: Mutant, before: dict[str, list], sound: set[str]) -> dict:
     """The outcome of one mutant: what notices it at which stage, how many test files reach it, and seconds."""
-    file, files, began = TREE / mutant.file, reach.files(mutant), time.monotonic()
-    text, stamp = reach.texts[mutant.file], file.stat()
-    with compiled_without(mutant.file):
-        try:
-            file.write_text(changed(mutant, text), encoding="utf-8")
-            stage, by = noticed(mutant, files, reach, before) or (None, None)
-        finally:
-            file.write_text(text, encoding="utf-8")
-            os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    file, began = TREE / mutant.file, time.monotonic()
+    files = tests_of(Fault("", "", mutant.file, old=mutant.old), TREE)
+    text, stamp = file.read_text(encoding="utf-8"), file.stat()
+    try:
+        file.write_text(changed(mutant, text), encoding="utf-8")
+        stage, by = noticed(mutant, files, before)
+    finally:
+        file.write_text(text, encoding="utf-8")
+        os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     seconds = round(time.monotonic() - began, 1)
     if stage == "tests" and by not in sound and failed("tests", tests([by], SECONDS[1]), TREE):
         raise RuntimeError(f"{by} fails without the change too")
@@ -340,11 +262,11 @@ def main(names: Sequence[str]) -> int:
     chosen = [mutant for kind in COUNTS for mutant in sample(kind)]
     old = json.loads(OUTCOMES.read_text(encoding="utf-8")) if OUTCOMES.exists() else []
     outcomes = {Mutant(one["file"], one["old"], one["new"]): one for one in old}
-    reach, before, sound, wrong = Reach(), made(), set(), 0
+    before, sound, wrong = made(), set(), 0
     again = [mutant for mutant in chosen if mutant.file in names and mutant in outcomes and not outcomes[mutant]["by"]]
     for mutant in again if names else [mutant for mutant in chosen if mutant not in outcomes]:
         try:
-            found = tried(mutant, reach, before, sound)
+            found = tried(mutant, before, sound)
         except RuntimeError as problem:
             wrong += 1
             print(f"{mutant.file}: {mutant.old} -> {mutant.new}: {problem}", flush=True)

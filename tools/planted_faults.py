@@ -36,7 +36,6 @@ from shallow.book import claims
 ROOT = Path(__file__).resolve().parents[1]
 OUTCOMES = Path(__file__).with_suffix(".json")
 LIMIT = 900  # seconds that one check may last
-KEPT = ("IPYTHONDIR", "MPLCONFIGDIR", "NUMBA_CACHE_DIR")
 FIRST = 3  # test files that are tried before the others
 LEDGER = ("tests/book/test_ledger.py", "tests/unit/claims", "tests/unit/test_claims_data.py")
 
@@ -77,10 +76,11 @@ def copied(tree: Path) -> None:
 
 
 def environment(tree: Path) -> dict[str, str]:
-    """That of a command on the copy."""
+    """That of a command on the copy, which keeps machine code of its own (`shallow.machine_code`)."""
     roots = (tree / "lib", tree, os.environ.get("PYTHONPATH", ""))
     own = {"PYTHONPATH": os.pathsep.join(filter(None, map(str, roots))), "OMP_NUM_THREADS": "1", "SHALLOW_STRICT": "1"}
-    return os.environ | own | {name: str(tree / ".kept" / name) for name in KEPT}
+    own |= {name: str(tree / ".kept" / name) for name in ("IPYTHONDIR", "MPLCONFIGDIR")}
+    return {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | own
 
 
 def changed(fault: Fault, text: str) -> str:
@@ -103,7 +103,6 @@ for name in filter(records.is_stale, records.recipes()):
 def plant(fault: Fault, tree: Path) -> None:
     """Put a fault into a file, or into the number of a record."""
     file = tree / fault.file
-    forget_compiled(fault, tree)
     if not fault.point:
         file.write_text(changed(fault, file.read_text(encoding="utf-8")), encoding="utf-8")
         if fault.sealed:
@@ -122,15 +121,8 @@ def plant(fault: Fault, tree: Path) -> None:
 
 def restore(fault: Fault, tree: Path) -> None:
     """The tree as it was: the file of the fault, and all manifests."""
-    forget_compiled(fault, tree)
     for file in (ROOT / fault.file, *(ROOT / "records").rglob("*.json")):
         shutil.copy2(file, tree / file.relative_to(ROOT))
-
-
-def forget_compiled(fault: Fault, tree: Path) -> None:
-    """Compiled functions may hold a function of another file, which numba does not look at."""
-    if fault.file.startswith("lib/"):
-        shutil.rmtree(tree / ".kept" / "NUMBA_CACHE_DIR", ignore_errors=True)
 
 
 def imports(file: Path) -> set[str]:
@@ -144,15 +136,22 @@ def imports(file: Path) -> set[str]:
     return found
 
 
+def reached(test: Path, tree: Path) -> set[str]:
+    """What a test file imports, and what the tables and helpers of tests do that are among it."""
+    found = imports(test)
+    helpers = (tree / "tests" / f"{name.replace('.', '/')}.py" for name in found)
+    return found.union(*(imports(file) for file in helpers if file.is_file()))
+
+
 def tests_of(fault: Fault, tree: Path) -> list[str]:
     """Test files that import the module of a fault, or else a module that does; those first that say its name, then
     those that say most often in which function it is; its own at the end."""
     if not fault.file.endswith(".py"):
         return [*(LEDGER if fault.file.startswith(("book/claims/", "records/")) else fault.tests)]
     suites = [tree / "tests" / folder for folder in ("unit", "agreement", "theory")]
-    files = [file for suite in suites for file in suite.rglob("test_*.py")]
+    files = {file: reached(file, tree) for suite in suites for file in suite.rglob("test_*.py")}
     names = {module(fault.file)}
-    if not any(names & imports(file) for file in files):
+    if not any(names & imported for imported in files.values()):
         sources = [file for folder in ("lib", "experiments") for file in (tree / folder).rglob("*.py")]
         names = {module(str(file.relative_to(tree))) for file in sources if names & imports(file)}
     above = (ROOT / fault.file).read_text(encoding="utf-8").partition(fault.old)[0]
@@ -162,7 +161,7 @@ def tests_of(fault: Fault, tree: Path) -> list[str]:
         words = re.findall(r"\w+", file.read_text(encoding="utf-8"))
         return Path(fault.file).stem not in file.stem, -sum(map(words.count, around)), str(file)
 
-    found = [str(file.relative_to(tree)) for file in sorted(files, key=order) if names & imports(file)]
+    found = [str(file.relative_to(tree)) for file in sorted(files, key=order) if names & files[file]]
     return [*found, *fault.tests]
 
 
