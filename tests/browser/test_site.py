@@ -4,11 +4,9 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
-import references
+from browser.conftest import SITE
 
 from shallow.book import claims
-
-SITE = references.ROOT / "_build" / "html"
 
 
 class Anchors(HTMLParser):
