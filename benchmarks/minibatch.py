@@ -5,7 +5,7 @@ from the start with learning rate `RATE` and returns the input weights, shape (m
 """
 
 from functools import partial
-from itertools import islice
+from itertools import chain, islice, repeat
 
 import numba
 import numpy as np
@@ -43,7 +43,7 @@ def pytorch_loop(problem, batch, real):
         first.weight.data, last.weight.data = tensors(real, network.W, network.v[None])
         model, loss = torch.nn.Sequential(first, torch.nn.ReLU(), last), torch.nn.MSELoss()
         descent = torch.optim.SGD(model.parameters(), lr=RATE)
-        for x, y in islice(timing.endless(lambda: loader), steps):
+        for x, y in islice(chain.from_iterable(repeat(loader)), steps):
             descent.zero_grad()
             loss(model(x)[:, 0], y).backward()
             descent.step()

@@ -11,7 +11,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 #: Quartiles that are farther from the median than this share of it are a wide spread; how often that is measured again.
@@ -36,12 +36,6 @@ def available(methods: dict) -> dict:
     """The methods whose library is installed."""
     installed = importlib.util.find_spec("jax") is not None
     return {name: method for name, method in methods.items() if installed or not name.startswith("JAX")}
-
-
-def endless(epoch: Callable[[], Iterable]) -> Iterator:
-    """The batches of one epoch after the other."""
-    while True:
-        yield from epoch()
 
 
 def lasting(run: Callable[[int], object], seconds: float = 0.1, least: int = 2) -> int:
