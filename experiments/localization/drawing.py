@@ -15,7 +15,7 @@ from experiments.localization.bumps import filters
 from experiments.localization.data import cells as processes
 from experiments.localization.populations import cells as populations
 from experiments.localization.theory import cells as proofs
-from shallow import committee, receptive_fields, stats
+from shallow import committee, receptive_fields
 from shallow.book import figures
 from shallow.data import nlgp
 
@@ -88,19 +88,6 @@ def figure_1(axes: np.ndarray) -> None:
 # Populations.
 
 
-def slow_and_fast(axes: np.ndarray) -> None:
-    """A sample of each class, nearly Gaussian and at gain 3, from the same Gaussian numbers."""
-    for ax, word, xi in zip(axes, ("slow", "fast"), networks.LENGTHS, strict=True):
-        z = nlgp.Process(40, xi, 1.0).latent(stats.stream("localization", "two samples", xi), 1)
-        for gain, style in ((0.01, "--"), (3.0, "-")):
-            x = nlgp.Process(40, xi, gain).observed(z)[0]
-            ax.plot(x, style, lw=1.3, color=figures.COLOURS["test" if gain > 1 else "train"], label=f"$g = {gain:g}$")
-        ax.axhline(0, color="k", lw=0.5)
-        ax.set(title=word, xlabel="place on the ring", ylim=(-2.5, 4))
-    axes[0].set_ylabel("value")
-    axes[1].legend(fontsize="small", loc="upper right", ncols=2)
-
-
 def crossing_densities(ax: Axes, u1: float = 4.0, u0: float = 1.5) -> None:
     """Two normal densities of responses, slow and fast, and where they cross."""
     h = np.linspace(-6, 6, 301)
@@ -114,6 +101,19 @@ def crossing_densities(ax: Axes, u1: float = 4.0, u0: float = 1.5) -> None:
     ax.set(xlabel="response", ylabel="density", ylim=(0, None), xticks=[-crossing, 0, crossing])
     ax.set_xticklabels(["$-b_*$", "0", "$b_*$"])
     ax.legend(fontsize="small")
+
+
+def above_threshold(ax: Axes, u1: float = 4.0, u0: float = 1.5) -> None:
+    """The densities of :func:`crossing_densities` and what a neuron with a negative bias sees of them."""
+    h, threshold = np.linspace(-6, 6, 301), abs(proofs.reversal(u1, u0))
+    for u, label, style, name in ((u1, "slow noise", "-", "train"), (u0, "fast noise", "--", "test")):
+        density = np.exp(-(h**2) / (2 * u)) / np.sqrt(2 * np.pi * u)
+        ax.plot(h, density, style, color=figures.COLOURS[name], label=label)
+        ax.fill_between(h, density, where=h >= threshold, color=figures.COLOURS[name], alpha=0.25, lw=0)
+    ax.axvline(threshold, color="k", lw=1)
+    ax.text(threshold + 0.3, 0.17, "above the\nthreshold", fontsize="small", va="center")
+    ax.set(xlabel="response of a slow field", ylabel="density", ylim=(0, 0.4), xticks=[0], yticks=[])
+    ax.legend(fontsize="small", loc="upper left", ncols=2)
 
 
 def fields_as_rows(ax: Axes, W: np.ndarray, b: np.ndarray) -> None:
@@ -147,7 +147,7 @@ def biases_by_frequency(ax: Axes, runs: xr.Dataset, shown: int = 3) -> None:
         ax.plot(frequency[chosen], b[chosen], marker, ms=3.5, color=figures.COLOURS[name], ls="none")
     ax.axvline(runs.sizes["pixel"] / 4, color="0.5", ls=":")
     ax.axhline(0, color="k", lw=0.6)
-    ax.set(xlabel="mean frequency, cycles per ring", xlim=(0, 20))
+    ax.set(xlabel="mean frequency of the field, cycles per ring", ylabel="bias at the end", xlim=(0, 20))
     ax.margins(y=0.1)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from experiments.localization import networks
@@ -36,41 +37,60 @@ def matrix(ax: Axes, learned: Mapping[forecasts.Cell, Interval], gain: float) ->
     ax.grid(False)
 
 
-def middle_fields(axes: np.ndarray, runs: xr.Dataset, gain: float, sign: int = -1, ratios: bool = False) -> None:
+def samples(axes: np.ndarray, gain: float = 3.0) -> None:
+    """A sample of each noise of the nine tasks: slow and fast in rows, tails in columns; from the same numbers."""
+    for row, word, xi in zip(axes, ("slow", "fast"), networks.LENGTHS, strict=True):
+        for ax, law in zip(row, laws.TAILS, strict=True):
+            (x,) = laws.process(law, gain, xi).sample(stats.stream("localization", "six samples", xi), 1)
+            ax.plot(x, ".-", lw=1.2, ms=4, color=figures.COLOURS["train" if word == "slow" else "test"])
+            ax.axhline(0, color="k", lw=0.5)
+        row[0].set_ylabel(word)
+    for ax, words in zip(axes[0], ("light tails (original)", "Gaussian", "heavy tails"), strict=True):
+        ax.set_title(words, fontsize="small")
+    for ax in axes[-1]:
+        ax.set_xlabel("place on the ring")
+
+
+def middle_fields(axes: np.ndarray, runs: xr.Dataset, gain: float, sign: int = -1) -> None:
     """The field of middling localisation of one network for each of nine pairs of tails, over its largest weight.
 
-    With `ratios` each title has the mean over networks of the median inverse participation ratio.
+    In each panel stands the mean over networks of the median inverse participation ratio; shaded where it is local.
     """
+    learned = forecasts.intervals(runs.ipr.sel(sign=sign, gain=[gain]))
     for row, slow in zip(axes, laws.TAILS, strict=True):
         for ax, fast in zip(row, laws.TAILS, strict=True):
             w = runs.field.sel(pair=f"{slow}/{fast}", gain=gain, sign=sign).isel(seed=0).values
-            place = int(np.abs(w).argmax())
-            ax.plot(np.roll(w / w[place], networks.N // 2 - place), color=figures.COLOURS["label_minus"], lw=1.3)
+            place, one = int(np.abs(w).argmax()), learned[f"{slow}/{fast}", gain]
+            ax.plot(np.roll(w / w[place], networks.N // 2 - place), color=figures.COLOURS["label_minus"], lw=1.4)
             ax.axhline(0, color="k", lw=0.5)
-            mean = float(runs.ipr.sel(pair=f"{slow}/{fast}", gain=gain, sign=sign).mean("seed"))
-            ax.set_title(f"slow {slow}, fast {fast}" + f": {mean:.3f}" * ratios, fontsize="x-small")
-            ax.set(ylim=(-1.1, 1.15), xticks=[0, 20, 40])
+            ax.text(0.03, 0.05, f"IPR {one.estimate:.2f}", transform=ax.transAxes, fontsize="small")
+            if forecasts.side(one) == "local":
+                ax.set_facecolor(figures.COLOURS["shade"])
+            ax.set(ylim=(-1.4, 1.2), xticks=[0, 20, 40], yticks=[-1, 0, 1])
+        row[0].set_ylabel(f"slow: {slow}", fontsize="small")
+    for ax, fast in zip(axes[0], laws.TAILS, strict=True):
+        ax.set_title(f"fast: {fast}", fontsize="small")
     for ax in axes[-1]:
         ax.set_xlabel("pixel")
 
 
 def against(ax: Axes, forecast: Mapping[forecasts.Cell, float], learned: Mapping[forecasts.Cell, Interval]) -> None:
     """Learned inverse participation ratios against a forecast, a point for each pair of laws and gain."""
-    kinds = (("tails", laws.TAILS, "o", "train"), ("linear", laws.OTHERS[:2], "s", "test"))
-    kinds += (("elliptical", laws.OTHERS[2:], "^", "live"),)
+    kinds = (("the nine tasks, three gains", laws.TAILS, "o", "train"), ("linear noise", laws.OTHERS[:2], "s", "test"))
+    kinds += (("elliptical noise", laws.OTHERS[2:], "^", "live"),)
     for label, members, marker, colour in kinds:
         cells = [cell for cell in learned if set(cell[0].split("/")) - {"Gaussian"} <= set(members)]
-        if label != "tails":
+        if members != laws.TAILS:
             cells = [cell for cell in cells if cell[0] != "Gaussian/Gaussian"]
         x, shown = [forecast[cell] for cell in cells], [learned[cell] for cell in cells]
-        look = {"ms": 4, "lw": 1, "capsize": 0, "mfc": "none", "color": figures.COLOURS[colour]}
+        look = {"ms": 5, "lw": 1, "capsize": 0, "mfc": "none", "color": figures.COLOURS[colour]}
         figures.errorbars(ax, x, shown, label=label, fmt=marker, **look)
     ax.axhline(forecasts.LOCAL, color="0.6", ls=":", lw=1)
-    ax.set(yscale="log", ylim=(0.02, 1.1), yticks=[0.03, 0.1, 0.3, 1], yticklabels=["0.03", "0.1", "0.3", "1"])
+    ax.set(yscale="log", ylim=(0.02, 1.2), yticks=[0.03, 0.1, 0.3, 1], yticklabels=["0.03", "0.1", "0.3", "1"])
     ax.minorticks_off()
 
 
-def responses(axes: Sequence[Axes], title: str, pair: str, gain: float = 3.0, count: int = 200_000) -> None:
+def responses(axes: Sequence[Axes], pair: str, gain: float = 3.0, count: int = 200_000) -> None:
     """Responses of a narrow and a wide bump of norm 1 to both classes, and how often they pass the best threshold."""
     rng, place = stats.stream("localization", "responses", pair), np.arange(networks.N) - networks.N / 2
     samples = [one.sample(rng, count, np.float32) for one in laws.pair(pair, gain)]
@@ -85,18 +105,36 @@ def responses(axes: Sequence[Axes], title: str, pair: str, gain: float = 3.0, co
             ax.hist(h, bins, density=True, histtype="step", ls=style, color=figures.COLOURS[colour], label=label)
         ax.axvline(thresholds[best], color="k", lw=1)
         words = " and ".join(f"{100 * share:.0f} %" for share in beyond[best])
-        ax.set(yticks=[], xticks=[0], title=f"{title}, {name}:\n{words} beyond", ylim=(0, None))
+        ax.set(yticks=[], xticks=[0], xlabel="response", title=f"{name} field:\n{words} above", ylim=(0, None))
         ax.title.set_fontsize("small")
+        handles = [
+            Line2D([], [], ls=style, color=figures.COLOURS[one]) for style, one in (("-", "train"), ("--", "test"))
+        ]
+    axes[1].legend(handles, ["slow noise", "fast noise"], fontsize="small", loc="upper right")
 
 
 def in_phase(ax: Axes, width: float = 2.9) -> None:
     """A bump, and the same waves moved by random phases."""
     bump = np.exp(-(((np.arange(networks.N) - networks.N / 2) / width) ** 2))
     moved = contest.scrambled(bump, stats.stream("localization", "out of phase"))
-    ax.plot(bump, "-", color=figures.COLOURS["label_minus"], lw=1.5, label="in phase")
+    ax.plot(bump, "-", color=figures.COLOURS["label_minus"], lw=1.5, label="in phase: the bump")
     ax.plot(moved, "--", color="0.4", lw=1.2, label="out of phase")
-    ax.set(xlabel="pixel", title="the same waves", ylim=(None, 1.6))
-    ax.legend(fontsize="small")
+    ax.set(xlabel="pixel", ylabel="weight", ylim=(None, 1.7))
+    ax.legend(fontsize="small", loc="upper left")
+
+
+def what_one_wins(ax: Axes, neurons: xr.Dataset, gain: float = 3.0) -> None:
+    """What one neuron wins with the bump in phase and out of phase on two tasks; means of a record with intervals."""
+    one = neurons.sel(filter=forecasts.RIVAL, gain=gain)
+    for shift, name, colour, hatch in ((-0.2, "in_phase", "label_minus", ""), (0.2, "out_of_phase", "null", "//")):
+        found = [stats.student(one[name].sel(pair=pair).values) for pair in ("Gaussian/Gaussian", "light/light")]
+        heights, label = [each.estimate for each in found], name.replace("_", " ")
+        look = {"color": figures.COLOURS[colour], "alpha": 0.6, "hatch": hatch, "edgecolor": "w"}
+        ax.bar(np.arange(2) + shift, heights, 0.36, label=label, **look)
+        figures.errorbars(ax, np.arange(2) + shift, found, fmt="none", color="k", lw=1)
+    ax.set_xticks([0, 1], ["both Gaussian", "original noise"])
+    ax.set(ylabel="won by one neuron", ylim=(0, 0.28))
+    ax.legend(fontsize="small", loc="upper left", ncols=2)
 
 
 def by_phases(ax: Axes, networks: Sequence[xr.Dataset], neurons: Sequence[xr.Dataset]) -> None:
@@ -109,13 +147,27 @@ def by_phases(ax: Axes, networks: Sequence[xr.Dataset], neurons: Sequence[xr.Dat
     against(ax, won, learned)
     ax.axvline(1, color="0.6", lw=0.8)
     for words, cell, place in (
-        ("shocks\nin both", ("sparse/sparse", 0.5), (0.8, 0.2)),
-        ("original, $g = 1/2$", ("light/light", 0.5), (1.3, 0.12)),
-        ("original, $g = 3$", ("light/light", 3.0), (1.5, 0.25)),
+        ("rare shocks\nin both", ("sparse/sparse", 0.5), (0.75, 0.3)),
+        ("original, $g = 1/2$", ("light/light", 0.5), (1.3, 0.14)),
+        ("original, $g = 3$", ("light/light", 3.0), (1.5, 0.27)),
+        ("fast rare shocks,\nslow Gaussian", ("Gaussian/sparse", 3.0), (1.68, 0.75)),
     ):
-        ax.annotate(words, (won[cell], learned[cell].estimate), place, fontsize="x-small", va="center", **_ARROW)
-    ax.set(xlabel="won by one neuron in phase\nover out of phase", ylabel="learned inverse participation ratio")
+        ax.annotate(words, (won[cell], learned[cell].estimate), place, fontsize="small", va="center", **_ARROW)
+    ax.set(xlabel="won by one neuron: bump over the same waves out of phase", ylabel="IPR of trained networks")
     ax.legend(fontsize="small", loc="lower right")
+
+
+def copies(ax: Axes, runs: xr.Dataset, gain: float) -> None:
+    """Errors of the networks of a record at one gain and of the same with copies of one field; means, a row each."""
+    one = runs.sel(pair="light/light", gain=gain)
+    best = (one.tiled + one.scrambled).mean("seed").argmin("filter")
+    rows = {"as trained": one.tested, "bumps": one.tiled[{"filter": best}]}
+    rows |= {"out of phase": one.scrambled[{"filter": best}], "flat": one.tiled.sel(filter="constant")}
+    for row, (name, marker) in enumerate(zip(rows, "osD^", strict=True)):
+        ax.plot(rows[name].mean("seed"), row, marker, ms=7, color="k", mfc="none" if row else "k")
+    ax.set_yticks(range(len(rows)), rows)
+    words = {0.5: "one half"}.get(gain, f"{gain:g}")
+    ax.set(xlabel="error", title=f"gain {words}", ylim=(-0.6, len(rows) - 0.4))
 
 
 def by_gain(ax: Axes, curves: Mapping[str, Mapping[forecasts.Cell, Interval]]) -> None:
