@@ -27,7 +27,7 @@ PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3.14 python
 TORCH ?= cpu
 PIP    = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV     = $(BIN)/uv pip install --quiet --python $(BIN)/python
-EXTRAS = book cluster test lab bench
+EXTRAS = book test lab bench
 LOCKED = $$(grep -o '^$(1)==[^ ]*' requirements.lock)
 
 # Builds and tests are strict: a result that is not the ledger's is an error.  A reader in the lab sees both.

@@ -49,9 +49,8 @@ def _known(names: tuple[str, ...]) -> list[str]:
 @click.option("--jobs", type=click.IntRange(min=1), help="Cells at a time; by default one for each core.")
 @click.option("--device", help="For cells that run in torch, for example cuda.")
 @click.option("--seeds", type=click.IntRange(min=1), help="Only the first so many replicates; later calls add others.")
-@click.option("--scheduler", metavar="ADDRESS", help="A dask scheduler, for example tcp://host:8786.")
 @click.option("--dry-run", is_flag=True, help="Say what would be computed and how long it should take.")
-def record(names, everything, anew, jobs, device, seeds, scheduler, dry_run) -> None:
+def record(names, everything, anew, jobs, device, seeds, dry_run) -> None:
     """Compute recorded runs at full scale and store them under records/.
 
     Each finished cell is kept at once: after an interruption the same command goes on where it stopped.  A cell that
@@ -62,22 +61,21 @@ def record(names, everything, anew, jobs, device, seeds, scheduler, dry_run) -> 
     chosen, failed = _known(() if everything else names), False
     for name in chosen:
         fingerprint.of(records.recipe(name).cell)  # before anybody changes the files
-    with _resumable(), _workers(scheduler) as client:
-        at_once = sum(client.nthreads().values()) if client else jobs or cpu_count()
+    with _resumable():
         for name in chosen:
             if not anew and (state := records.state(name)) in ("fresh", "confirmed"):
                 click.echo(f"{name}: {state}")
                 continue
             try:
-                click.echo(f"{name}: {recording.outlook(name, at_once, seeds, device)}")
+                click.echo(f"{name}: {recording.outlook(name, jobs or cpu_count(), seeds, device)}")
                 if not dry_run:
-                    made = recording.make(name, jobs=jobs, device=device, seeds=seeds, client=client)
+                    made = recording.make(name, jobs=jobs, device=device, seeds=seeds)
                     size = f"{made.stat().st_size / 1e6:.2f} MB" if made else "kept; not all cells are there yet"
                     click.echo(f"  {size}")
             except sweep.SweepError as error:
                 failed = True
                 click.echo(f"{name}: {error}", err=True)
-            except (ValueError, OSError, sweep.WorkerError) as error:
+            except (ValueError, OSError) as error:
                 raise click.ClickException(f"{name}: {error}") from error
     sys.exit(1 if failed else 0)
 
@@ -120,29 +118,6 @@ def _resumable() -> Iterator[None]:
             last_resort.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def _workers(scheduler: str | None) -> Iterator:
-    """None for this machine, or a client of a dask scheduler that has a worker."""
-    if scheduler is None:
-        yield None
-        return
-    try:
-        from distributed import Client
-
-        client = Client(scheduler, set_as_default=False)  # or xarray would write files through it
-    except ImportError as error:
-        needed = "--scheduler needs the extra `cluster`: pip install --editable '.[cluster]'"
-        raise click.ClickException(needed) from error
-    except (OSError, TypeError, ValueError) as error:  # nobody there, TLS without certificates, no address
-        raise click.ClickException(f"--scheduler {scheduler}: {error}") from error
-    with client:
-        try:
-            client.wait_for_workers(1, timeout=60)
-        except TimeoutError as error:
-            raise click.ClickException(f"no worker has joined the scheduler {scheduler} within a minute") from error
-        yield client
 
 
 @main.command("list")

@@ -62,13 +62,6 @@ def placed(seed: int, *, device: str = "cpu") -> xr.Dataset:
     return xr.Dataset({"threads": ((), threads), "on_gpu": ((), device != "cpu"), "process": ((), os.getpid())})
 
 
-def deadly(seed: int) -> xr.Dataset:
-    """One seed kills its process."""
-    if seed == 1:
-        os._exit(1)
-    return xr.Dataset({"value": ((), float(seed))})
-
-
 SEEDS = list(range(12))
 RECORDS = {
     "planted/slow": Recipe(slow, {"seed": SEEDS}, {"seconds": 0.2}, "Slow cells"),
@@ -76,7 +69,6 @@ RECORDS = {
     "planted/many": Recipe(threaded, {"seed": list(range(400))}, {"count": 400_000}, "Quick cells, in threads"),
     "planted/quick": Recipe(slow, {"seed": [3, 4, 5]}, {}, "Quick cells"),
     "planted/fragile": Recipe(fragile, {"seed": SEEDS[:5]}, {}, "One cell fails"),
-    "planted/deadly": Recipe(deadly, {"seed": SEEDS[:3]}, {}, "One cell kills its process"),
     "planted/chaotic": Recipe(
         chaotic, {"seed": SEEDS}, {}, "Chaotic cells", agreement=Agreement(elsewhere=None), start="planted/slow"
     ),

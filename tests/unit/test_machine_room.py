@@ -22,7 +22,7 @@ FOLDERS = ("lib", "experiments", "benchmarks", "tools")
 
 
 def test_nothing_is_unpickled():
-    """Neither by a module nor by a cell of a page; what dask sends between its workers is in the README."""
+    """Neither by a module nor by a cell of a page."""
     assert "TID251" in references.ruff(*BAN, "-", code="from joblib import load\nload('f')")  # the ban is understood
     assert references.ruff(*BAN, *FOLDERS) == ""
     paths = [path for folder in FOLDERS for path in (references.ROOT / folder).rglob("*.py")]

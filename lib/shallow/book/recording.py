@@ -65,7 +65,6 @@ def make(
     progress: bool | None = None,
     device: str | None = None,
     seeds: int | None = None,
-    client=None,
 ) -> Path | None:
     """Compute the recorded run `name` and store data and manifest, each replaced atomically; returns the data file.
 
@@ -79,14 +78,12 @@ def make(
         device: passed to the cell, for cells that have such a parameter.
         seeds: compute only that many replicates.  Their cells are kept for a later call; unless they are all, there is
             no record yet, and None is returned.
-        client: a ``distributed.Client``: the workers of its cluster compute the cells.
 
     Raises:
         KeyError: unknown name.
         ValueError: a device for a cell that has none, or too many seeds.
         OSError: when a file cannot be written, for example on a full disk; the finished cells are kept.
         sweep.SweepError: when cells raised; the others are kept.
-        sweep.WorkerError: when all workers of a cluster have other code, or its scheduler is gone.
     """
     wanted, cells = records.recipe(name), store(name, device)
     part = _with(wanted, seeds)
@@ -94,7 +91,7 @@ def make(
         raise ValueError(f"device must not be given: {wanted.cell.__name__} of record {name!r} has no such parameter")
     fixed = {**part.fixed} if device is None else {**part.fixed, "device": device}
     with cells.at_work():
-        dataset = sweep.grid(part.cell, part.axes, jobs=jobs, progress=progress, store=cells, client=client, **fixed)
+        dataset = sweep.grid(part.cell, part.axes, jobs=jobs, progress=progress, store=cells, **fixed)
         if records.specification(part) != records.specification(wanted):
             return None
         _write(name, wanted, dataset, cells, device or "cpu")

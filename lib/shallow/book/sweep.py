@@ -1,4 +1,4 @@
-"""A grid of cells as one labelled dataset: in parallel, resumable, on this machine or on a cluster."""
+"""A grid of cells as one labelled dataset: in parallel and resumable."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import functools
 import inspect
 import itertools
 import os
-import queue
 import sys
 import threading
 import time
 import traceback
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,11 +24,9 @@ from tqdm import tqdm
 from shallow.book import fingerprint, records
 from shallow.book.store import Store
 
-BEGAN = time.time()  # about when this process has loaded the first module of the library
-PAUSE = 0.5  # seconds between two looks at what other processes and workers are doing
+PAUSE = 0.5  # seconds between two looks at what other processes are doing
 RUNS, UNDER_WAY = itertools.count(), set()  # sweeps of this process by number, and those that keep cells
 WRITES = threading.Lock()  # of whoever writes cells in a thread, or ends a sweep
-PATIENCE = 10.0  # seconds without any worker that has the right code, after which a sweep on a cluster gives up
 
 
 @dataclass(frozen=True)
@@ -45,10 +41,6 @@ class Failure:
         return f"{', '.join(f'{name}={value!r}' for name, value in self.point.items())}: {self.error}"
 
 
-class Refusal(Failure):
-    """A cell that was not computed, since the process that was to do so has other code for it."""
-
-
 class SweepError(RuntimeError):
     """Some cells raised; all others were computed, and kept where there is a store.  `failures` holds what failed."""
 
@@ -56,10 +48,6 @@ class SweepError(RuntimeError):
         self.failures = list(failures)
         lines = "\n  ".join(map(str, failures))
         super().__init__(f"{len(failures)} of {cells} cells failed:\n  {lines}\n\n{failures[0].traceback}")
-
-
-class WorkerError(RuntimeError):
-    """No worker of a cluster has the right code, or its scheduler is gone; what was computed before is kept."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +74,6 @@ def grid(
     jobs: int | None = None,
     progress: bool | None = None,
     store: Store | None = None,
-    client=None,
     **fixed,
 ) -> xr.Dataset:
     """Call ``cell(**point, **fixed)`` at every point of the grid and stack the results along the axes.
@@ -99,24 +86,21 @@ def grid(
         jobs: number of cells at a time; all cores by default.
         progress: show a progress line; by default only on a terminal.
         store: where finished cells are kept; what is there is not computed again, nor what another process puts there.
-        client: a ``distributed.Client``: the cells run on all workers of its cluster, whatever `jobs` is.
         fixed: further arguments of the cell, the same everywhere.
 
     Raises:
         ValueError: for an axis that is empty, repeats a value or is no parameter; for results that do not stack.
         SweepError: when cells raised, or a process had other code than the store wants; the others are computed.
-        WorkerError: when all workers of a cluster have other code, or its scheduler is gone.
         OSError: when the store cannot be written.
     """
-    points, here = _points(cell, axes, fixed), store is not None and client is None  # a worker may have another disk
-    work = _Work(cell, fixed, store and store.code, store.folder if here else None)
-    compute = _Cluster(client, work).outcomes if client else functools.partial(_here, work, jobs)
+    points = _points(cell, axes, fixed)
+    compute = functools.partial(_computed, _Work(cell, fixed, store and store.code, store and store.folder), jobs)
     found, failures = {}, []
     if store is None:
         outcomes = compute(enumerate(points))
     else:
         found = {i: kept for i, point in enumerate(points) if (kept := store.get(point)) is not None}
-        outcomes = _kept(compute, {i: point for i, point in enumerate(points) if i not in found}, store, here)
+        outcomes = _kept(compute, {i: point for i, point in enumerate(points) if i not in found}, store)
     quiet = None if progress is None else not progress
     line = tqdm(total=len(points), initial=len(found), desc=cell.__name__, unit="cell", disable=quiet)
     with line, one_compute_thread(), closing(outcomes):
@@ -145,8 +129,8 @@ def _points(cell: Callable, axes: Mapping[str, Sequence], fixed: Mapping[str, ob
     return [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values())]
 
 
-def _here(work: _Work, jobs: int | None, tasks: Iterable[Task]) -> Iterator[Outcome]:
-    """Outcomes by threads or processes of this machine, as they come."""
+def _computed(work: _Work, jobs: int | None, tasks: Iterable[Task]) -> Iterator[Outcome]:
+    """Outcomes by threads or processes, as they come."""
     hint = "threads" if getattr(work.cell, "releases_gil", False) else "processes"
     # With a store no cell is claimed long before it is computed, in a batch with its neighbours.
     one_by_one = {"batch_size": 1, "pre_dispatch": "n_jobs + 1", "initializer": end_with, "initargs": (os.getpid(),)}
@@ -163,10 +147,10 @@ def _here(work: _Work, jobs: int | None, tasks: Iterable[Task]) -> Iterator[Outc
             UNDER_WAY.remove(caller)
 
 
-def _kept(compute: Callable, left: dict[int, Mapping[str, object]], store: Store, put: bool) -> Iterator[Outcome]:
+def _kept(compute: Callable, left: dict[int, Mapping[str, object]], store: Store) -> Iterator[Outcome]:
     """Outcomes of the cells `left`: computed, or put into the store by another process.
 
-    Whoever computes a cell puts it there at once; of the workers of a cluster, where `put` is false, this process.
+    Whoever computes a cell puts it there at once.
     """
     try:
         while left:
@@ -176,7 +160,7 @@ def _kept(compute: Callable, left: dict[int, Mapping[str, object]], store: Store
                 with closing(compute(itertools.chain([first], tasks))) as outcomes:
                     for i, outcome, *cost in outcomes:
                         if not isinstance(outcome, Failure):
-                            store.note(left[i], *cost) if put else store.put(left[i], outcome, *cost)
+                            store.note(left[i], *cost)
                         store.release(left.pop(i))
                         yield i, outcome, *cost
             if problems:
@@ -207,100 +191,15 @@ def _claimed(store: Store, left: Mapping[int, Mapping[str, object]], problems: l
         problems.append(problem)
 
 
-class _Cluster:
-    """The workers of a dask cluster; one that shows other code gets no more cells, and what it refuses others get."""
-
-    def __init__(self, client, work: _Work) -> None:
-        self.client, self.work = client, work
-        self.right: dict[str, int] = {}  # threads of the workers of which nothing bad is known
-        self.wrong: set[str] = set()
-        self.under_way: dict = {}  # future -> task, and the workers that may do it, or None for all
-        self.again: list[Task] = []
-        self.done: queue.SimpleQueue = queue.SimpleQueue()
-        self.deadline = time.monotonic() + PATIENCE
-
-    def outcomes(self, tasks: Iterator[Task]) -> Iterator[Outcome]:
-        """Outcomes as they come.  Raises WorkerError when for a while all workers have had other code."""
-        task = next(tasks, None)
-        while task or self.again or self.under_way:
-            self._look()
-            while (task or self.again) and len(self.under_way) < 1.5 * sum(self.right.values()):
-                if self.again:
-                    self._submit(self.again.pop())
-                else:
-                    self._submit(task)
-                    task = next(tasks, None)
-            yield from self._finished()
-
-    def _look(self) -> None:
-        """Who is there now; cells whose workers have all gone are to be done again."""
-        try:
-            there = self.client.nthreads()
-        except OSError as error:
-            raise self._lost() from error
-        for future, (task, workers) in list(self.under_way.items()):
-            if workers and not workers & there.keys() and not future.done():
-                del self.under_way[future]
-                self.again.append(task)
-        self.right = {address: threads for address, threads in there.items() if address not in self.wrong}
-        if self.right or not there:
-            self.deadline = time.monotonic() + PATIENCE
-        elif time.monotonic() > self.deadline:
-            raise WorkerError(f"no worker has the code of this process for {self.work}: not {', '.join(sorted(there))}")
-
-    def _lost(self) -> WorkerError:
-        return WorkerError(f"the scheduler {self.client.scheduler.address} is gone")
-
-    def _submit(self, task: Task) -> None:
-        workers = list(self.right) if self.wrong else None
-        future = self.client.submit(_there, self.work, *task, pure=False, workers=workers)
-        self.under_way[future] = task, workers and set(workers)
-        future.add_done_callback(self.done.put)
-
-    def _finished(self) -> Iterator[Outcome]:
-        """Outcomes of the cells that are done, after a pause if there is none."""
-        with suppress(queue.Empty):
-            futures = [self.done.get(timeout=PAUSE)]
-            for future in futures + [self.done.get() for _ in range(self.done.qsize())]:
-                if future in self.under_way and (outcome := self._outcome(future, *self.under_way.pop(future))):
-                    yield outcome
-                future.release()  # in words, since an interruption would be lost in its __del__
-
-    def _outcome(self, future, task: Task, _) -> Outcome | None:
-        """What came of a cell; None if its worker has other code, so that another one is to do it."""
-        if future.cancelled():
-            raise self._lost()
-        if error := future.exception():  # not the cell's: it has killed its workers, say
-            return task[0], Failure(task[1], f"{type(error).__name__}: {error}"), 0.0, ""
-        worker, outcome = future.result()
-        if not isinstance(outcome[1], Refusal):
-            return outcome
-        if worker not in self.wrong:
-            self.wrong.add(worker)
-            warnings.warn(f"worker {worker} has other code for {self.work}: it gets none", RuntimeWarning, stacklevel=1)
-        self.again.append(task)
-        return None
-
-
-def _there(work: _Work, i: int, point: Mapping[str, object]) -> tuple[str, Outcome]:
-    """On a worker of a cluster: its address and the outcome of a cell."""
-    from distributed import get_worker
-
-    outdated = work.code is not None and _may_be_outdated(work.cell)
-    return get_worker().address, (i, Refusal(point, ""), 0.0, "") if outdated else _call(work, i, point)
-
-
 def _call(work: _Work, i: int, point: Mapping[str, object], caller: tuple[int, int] = (0, 0)) -> Outcome:
     """One cell, kept if it is to be; an exception of its own comes back as a value, so that the others go on."""
     began, processor = time.perf_counter(), f"{records.processor()}, {cpu_count()} cores"
     try:
         if work.code is not None and fingerprint.of(work.cell) != work.code:
-            refusal = Refusal(dict(point), f"process {os.getpid()} has other code for {work}")
-            return i, refusal, 0.0, processor
-        if (
-            os.getpid() == caller[0]
-        ):  # a thread of the caller, who has set the number of compute threads and restores it
-            threadpool_limits(1)  # but OpenMP keeps a number of its own for every thread
+            return i, Failure(dict(point), f"process {os.getpid()} has other code for {work}"), 0.0, processor
+        if os.getpid() == caller[0]:
+            # A thread of the caller, who restores the number of compute threads; but OpenMP has one for every thread.
+            threadpool_limits(1)
             outcome = work.cell(**point, **work.fixed)
         else:
             with one_compute_thread():
@@ -313,14 +212,6 @@ def _call(work: _Work, i: int, point: Mapping[str, object], caller: tuple[int, i
             if os.getpid() != caller[0] or caller in UNDER_WAY:
                 Store(work.folder).put(point, outcome, seconds, processor)
     return i, outcome, seconds, processor
-
-
-@functools.cache
-def _may_be_outdated(cell: Callable[..., xr.Dataset]) -> bool:
-    """Whether, when the process first meets the cell, a file of a loaded module is younger than the process."""
-    packages = {fingerprint.PACKAGE, cell.__module__.partition(".")[0]}
-    loaded = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] in packages]
-    return any(Path(module.__file__).stat().st_mtime > BEGAN for module in loaded if getattr(module, "__file__", None))
 
 
 def end_with(parent: int) -> None:
