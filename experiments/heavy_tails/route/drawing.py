@@ -77,43 +77,64 @@ def causes(by_run: dict[str, xr.Dataset], whitened: xr.Dataset) -> Figure:
     return figure
 
 
-def first_step(axes: Sequence[Axes], step: np.ndarray, a: np.ndarray, shown: tuple[int, int] = (24, 30)) -> None:
-    """A first step of Adam in three pictures, columns in the order of agreement: the step, it without its spike, sizes.
+def without_spike(W: np.ndarray) -> np.ndarray:
+    """W less its leading singular pair, in double precision."""
+    W = W.astype(float)
+    u, s, v = (part[..., 0] for part in esd.top(W))
+    return W - s * np.outer(u, v)
 
-    Rows carry the sign of their neuron's output weight; the spike is the mean of each column over the neurons.
+
+def columns(axes: Sequence[Axes], W: np.ndarray, step: np.ndarray, a: np.ndarray, shown: tuple[int, int]) -> None:
+    """Signs of a first step of Adam for some neurons and coordinates, and below them the sizes of the columns after it.
+
+    Rows carry the sign of their neuron's output weight; coordinates are in the order of the mean sign over all neurons.
+    A size is the mean square of a column of W, as it is and without its leading singular pair.
     """
     signs = np.sign(step) * np.sign(a)[:, None]
     mean = signs.mean(axis=0)
-    columns = np.argsort(mean)[np.linspace(0, len(mean) - 1, shown[1]).astype(int)]
-    some, agreed = signs[: shown[0], columns], mean[columns]
-    pictures = {"first step of Adam": some, "without its spike": some - agreed}
-    for ax, (title, picture) in zip(axes, pictures.items(), strict=False):
-        ax.imshow(picture, cmap="RdBu", vmin=-2, vmax=2, aspect="auto")
-        ax.set(title=title, xticks=[], yticks=[], ylabel="neurons")
+    chosen = np.argsort(mean)[np.linspace(0, len(mean) - 1, shown[1]).astype(int)]
+    above, below = axes
+    above.imshow(signs[: shown[0], chosen], cmap="RdBu", vmin=-2, vmax=2, aspect="auto")
+    above.set(xticks=[], yticks=[], ylabel="neurons")
+    for place, name in ((0.1, "all agree"), (0.5, "half up, half down"), (0.9, "all agree")):
+        above.text(place, 1.03, name, transform=above.transAxes, ha="center", fontsize="small")
+    whole, bulk = (np.square(one[:, chosen], dtype=float).mean(axis=0) for one in (W + step, without_spike(W + step)))
+    below.bar(np.arange(shown[1]), bulk, 0.8, color=GREY, label="without the spike")
+    below.plot(whole, "o", color=ADAM, ms=4, label="with the spike")
+    below.axhline(1, color="k", ls="--", lw=0.9, label="before the step")
+    below.set(xlim=(-0.5, shown[1] - 0.5), xticks=[], yticks=[0, 1, 2], ylim=(0, 2.15), ylabel="mean square")
+    below.set_xlabel("coordinates of the input")
+    for ax in axes:
         ax.grid(False)
-    axes[2].bar(np.arange(shown[1]), 2 - agreed**2, 0.8, color=GREY)
-    axes[2].axhline(1, color="k", ls="--", lw=0.9)
-    axes[2].set(
-        xlim=(-0.5, shown[1] - 0.5), xticks=[], yticks=[0, 1, 2], xlabel="coordinates of the input", ylabel="size"
-    )
-    axes[2].grid(False)
 
 
-def cloud(ax: Axes, x: np.ndarray, residuals: np.ndarray) -> None:
-    """Weighted inputs, r_j x_j, along the directions in which they reach farthest and least, in units of their size."""
-    weighted = x * residuals[:, None] / np.sqrt(np.square(residuals).mean())
-    vectors = np.linalg.eigh(weighted.T.astype(float) @ weighted)[1]
-    far, near = (weighted @ vectors[:, [-1, 0]]).T
-    ax.plot(far, near, ".", color=drawing.AFTER, ms=2.5, alpha=0.5)
-    ax.set(title="weighted inputs", xlabel="farthest", ylabel="least", xlim=(-9, 9), ylim=(-9, 9), aspect="equal")
-    ax.set(xticks=[-5, 0, 5], yticks=[-5, 0, 5])
+def cloud(axes: Sequence[Axes], x: np.ndarray, residuals: np.ndarray, weights: dict[str, np.ndarray]) -> None:
+    """Weighted inputs r_j x_j along the directions of farthest and least reach; mean squares of weights by the reach.
+
+    The reach is the root mean square along an eigenvector of the weighted inputs, in units of that of all residuals; a
+    round cloud has 1 everywhere.  The weights are without their leading singular pairs, and the first eigenvector, in
+    which the first step has its spike, is left out.
+    """
+    weighted = x * residuals[:, None].astype(float) / np.sqrt(np.square(residuals).mean())
+    values, vectors = (part[..., :-1] for part in np.linalg.eigh(weighted.T @ weighted / len(x)))
+    left, right = axes
+    left.plot(*(weighted @ vectors[:, [-1, 0]]).T, ".", color=drawing.AFTER, ms=2.5, alpha=0.5)
+    left.set(xlabel="direction of farthest reach", ylabel="of least reach", xlim=(-8, 8), ylim=(-8, 8), aspect="equal")
+    left.set(xticks=[-5, 0, 5], yticks=[-5, 0, 5])
+    for (name, W), colour in zip(weights.items(), ("0.55", ADAM), strict=True):
+        squares = np.square(without_spike(W) @ vectors).mean(axis=0)
+        right.plot(np.sqrt(values), squares, ".", color=colour, ms=3, label=name)
+    right.axvline(1, color="k", ls="--", lw=0.9)
+    right.set(xlabel="reach of the cloud in a direction", ylabel="mean square of the weights", yscale="log")
+    right.set_ylim(0.8, 100)
+    figures.log_ticks(right.yaxis)
 
 
 def left(ax: Axes, shares: dict[str, stats.Interval]) -> None:
-    """Bars of the share of the fall that is left, labelled in per cent."""
-    looks = {"all but the sizes of columns": GREEN, "nothing": "0.25", "unequal columns and uneven inputs": ADAM}
-    for place, (name, one) in enumerate(shares.items()):
-        ax.barh(place, 100 * one.estimate, 0.65, color=looks.get(name, drawing.AFTER))
+    """Bars of the share of the fall that is left when something is taken away, labelled in per cent."""
+    colours = ["0.25", *[drawing.AFTER] * (len(shares) - 2), ADAM]
+    for place, (one, colour) in enumerate(zip(shares.values(), colours, strict=True)):
+        ax.barh(place, 100 * one.estimate, 0.65, color=colour)
         ax.text(100 * one.estimate + 1.5, place, f"{100 * one.estimate:.0f}", va="center", fontsize="small")
     ax.set_yticks(range(len(shares)), list(shares), fontsize="small")
     ax.set(xlabel="fall of the exponent that is left, %", ylim=(len(shares) - 0.4, -0.6), xlim=(0, 110))
