@@ -30,10 +30,10 @@ def test_the_first_screen_holds_the_answer_and_the_laboratory(first):
 
 def test_it_trains_the_book_s_runs_again_to_the_last_bit(first):
     press(first, "Back to 0")
-    expect(first.locator(".lab-status")).to_contain_text("Epoch 0:")
+    expect(first.locator(".lab-status")).to_contain_text("Step 0:")
     start = first.evaluate(INK)
     said = train_to_the_end(first)
-    assert said.startswith("Epoch 20,000: training loss ") and "and the test loss comes down again" in said
+    assert said.startswith("Step 20,000: training loss ") and "and the test loss comes down again" in said
     assert said.endswith("Identical to the book's run: yes, to the last bit.")
     assert first.evaluate(INK) != start
     first.get_by_role("button", name="deal the points evenly").click()

@@ -1,8 +1,7 @@
 """The words of every laboratory in Chromium: what its plots and settings are."""
 
 from browser import laboratory_page
-from browser.laboratory_page import press
-from playwright.sync_api import Page, expect
+from browser.laboratory_page import open_preset
 
 chromium, lab, presets, write, page = laboratory_page.fixtures(*laboratory_page.TRIED)
 
@@ -19,9 +18,6 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
   return paint.apply(this, arguments);
 };
 """
-#: The button that shows the answer, if it is seen.
-ANSWER = """[...document.querySelectorAll(".lab-answer")]
-  .find((button) => button.checkVisibility({ visibilityProperty: true }))"""
 #: What the first plot's key explains.
 MARKS = {
     "cyclic_labels": [
@@ -42,17 +38,10 @@ MARKS = {
 }
 
 
-def open_preset(page: Page, preset: dict) -> None:
-    """Choose a preset and have its answer and all its plots shown."""
-    press(page, preset["label"])
-    page.evaluate(f"{ANSWER}?.click()")
-    expect(page.get_by_text(preset["note"], exact=True)).to_be_visible()
-    page.locator(".lab-more").evaluate("more => { more.open = true; }")
-
-
 def test_plots_say_what_they_show_and_cut_no_word(page, write, presets):
     page.add_init_script(PAINTED)
     page.goto(write())
+    page.locator(".lab-more").evaluate("more => { more.open = true; }")
     for preset in presets:
         open_preset(page, preset)
         assert page.locator(".lab-plots").first.locator("figure:not([hidden])").count() == 2

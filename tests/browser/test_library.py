@@ -28,6 +28,8 @@ def test_every_public_function_has_a_place(available):
     places = {name: where[2] for kind in kinds for name, where in kinds[kind].items() if kind.startswith("py:")}
     assert len(public) > 200 and sorted(public - set(places)) == []
     assert {places[name].partition(".html")[0] for name in public} <= set(PAGES)
+    overview = (references.BOOK / "library.md").read_text(encoding="utf-8").split()
+    assert {name.rpartition(".")[0] for name in public} <= set(overview)
 
 
 def test_a_call_in_a_cell_leads_to_its_function(page, site):

@@ -1,4 +1,4 @@
-"""A page in one kernel, as a reader uses it: run through more than once, in another order, its sliders moved."""
+"""A page in one kernel, as a reader uses it: run through more than once, in another order."""
 
 import os
 import re
@@ -6,28 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import nbformat
 import references
 from nbclient import NotebookClient
 from nbformat import NotebookNode
-
-# Each slider of the kernel through all its positions and back: every position has a picture of its own, and the
-# first picture, which was drawn when its section ran, comes back after everything else has run.
-MOVE = """
-import gc
-from shallow.book.sliders import SliderSet
-for box in [thing for thing in gc.get_objects() if isinstance(thing, SliderSet)]:
-    picture = box.children[1]
-    first = picture.value
-    for slider in box.controls:
-        start, seen = slider.index, set()
-        for slider.index in range(len(slider.options)):
-            seen.add(picture.value)
-        assert len(seen) == len(slider.options), f"{box}: {len(seen)} pictures at {len(slider.options)} positions"
-        slider.index = start
-        assert picture.value == first, f"{box}: another picture at the same place than in the section itself"
-    print(box)
-"""
 
 
 class Kernel:
@@ -39,12 +20,6 @@ class Kernel:
     def run(self, numbers: Sequence[int]) -> dict[int, list[NotebookNode]]:
         """Run these cells in this order; what is compared of their outputs.  Raises CellExecutionError."""
         return {number: self._compared(self.client.execute_cell(self.cells[number], number)) for number in numbers}
-
-    def say(self, code: str) -> str:
-        """Run code that is no cell of the page; what it printed."""
-        self.cells.append(nbformat.v4.new_code_cell(code))
-        cell = self.client.execute_cell(self.cells[-1], len(self.cells) - 1)
-        return "".join(output.text for output in cell.outputs if output.get("name") == "stdout")
 
     @staticmethod
     def _compared(cell: NotebookNode) -> list[NotebookNode]:

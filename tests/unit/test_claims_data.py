@@ -46,19 +46,3 @@ def test_the_data_hold_every_claim_and_keep_the_schema(site):
     assert [row["id"] for row in rows] == [one["id"] for one in entries] and list(rows[0]) == list(one)
     row = next(row for row in rows if row["id"] == ROW.id)
     assert json.loads(row["numbers"]) == one["numbers"] and row["finding"] == one["finding"]
-
-
-def test_a_claim_has_a_page_to_cite(site):
-    (one,) = [one for one in claims_data.write(site, "https://example.org/") if one["id"] == ROW.id]
-    text = (site / "book" / one["address"]).read_text(encoding="utf-8")
-    assert f"Claim {ROW.id}. https://example.org/book/claims/{ROW.id}.html</p>" in text
-    assert f"{ROW.id}: {ROW.verdict} - What shallow networks learn: an executable book</title>" in text
-    assert f"python -m shallow claim {ROW.id}\n" in text and "the &quot;rise&quot; &lt;of&gt; one" in text
-    for cell in ("<td>0.12</td><td>-0.50</td><td>0.25</td>", "<td>1</td><td></td>", "<td>yes</td>", "<td>-</td>"):
-        assert cell in text
-    record = one["records"][0]
-    for address in (f"../{one['page']}", f"../../records/{record}.nc", f"../../records/{record}.json"):
-        assert f'href="{address}"' in text
-    assert f"blob/main/experiments/{ROW.chapter}/{ROW.page}/rules" in text
-    plain = claims_data.write(site)
-    assert plain and "github.com" in (site / "book" / one["address"]).read_text(encoding="utf-8").split('id="cite"')[1]
