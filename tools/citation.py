@@ -175,20 +175,17 @@ def head(work: Work, base: str = "") -> str:
     return "\n".join(f'<meta name="citation_{name}" content="{escape(value)}">' for name, value in tags if value)
 
 
-def panel(works: Sequence[Work], base: str, repository: str, changed: str) -> str:
-    """The button *Cite* of a page and what it opens, which the browser closes at Escape and at a press elsewhere."""
-    work, name = works[0], "chapter" if works[0].whole else "book"
-    history = f'<a href="{repository}/commits/main/{work.page}.md">history of this page</a>'
-    date = f"Last changed on {changed}: " if changed else ""
-    return f"""
-<button type="button" class="btn btn-sm cite-button" popovertarget="cite-panel" title="Cite this {name}">Cite</button>
-<div id="cite-panel" class="cite-panel" popover role="dialog" aria-labelledby="cite-title">
-<p id="cite-title">Cite this {name}</p>
-<p>{escape(reference(work, base))}</p>
-<div class="highlight"><pre tabindex="0">{escape(bibtex(works, base))}</pre></div>
-<p>Download: {links(work)}</p>
-<p>{date}{history}, <a href="{repository}/blob/main/CHANGELOG.md">change log of the book</a></p>
-</div>"""
+def panel(works: Sequence[Work], base: str, changed: str) -> dict[str, str]:
+    """What the button *Cite* of a page shows (book/_templates/cite.html)."""
+    return {
+        "name": "chapter" if works[0].whole else "book",
+        "page": works[0].page,
+        "reference": reference(works[0], base),
+        "bibtex": bibtex(works, base),
+        "links": links(works[0]),
+        "repository": settings()["repository-code"],
+        "changed": changed,
+    }
 
 
 def chapters(app) -> dict[str, list[str]]:
@@ -211,7 +208,7 @@ def _page(app, page, template, context, doctree) -> None:
         works = [part(name, "incollection", app.env.titles[page].astext(), page), *documents]
     write(works, Path(app.outdir), base)
     context["metatags"] += head(works[0], base)
-    context["cite"] = panel(works, base, settings()["repository-code"], history.in_words(changed) if changed else "")
+    context["cite"] = panel(works, base, history.in_words(changed) if changed else "")
 
 
 def setup(app) -> dict:

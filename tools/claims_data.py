@@ -19,13 +19,14 @@ import hashlib
 import io
 import json
 import shutil
-from html import escape
 from pathlib import Path
 
 import citation
 import claim_role
 from fingerprint import fingerprint, walk
 from history import last_changes
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
 
 from shallow.book import claims, paths
 from shallow.book.claims import display
@@ -34,55 +35,7 @@ from shallow.book.claims.rules import rules
 
 SOURCES = ["lib", "experiments", "records", "book/claims"]
 
-PAGE = """\
-<!DOCTYPE html>
-<html lang="en" data-theme="light">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{id}: {verdict} - {title}</title>
-{head}
-<script>
-document.documentElement.dataset.theme = localStorage.getItem("theme")
-  || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-</script>
-<link rel="icon" href="../../_static/favicon.svg">
-{styles}
-</head>
-<body class="claim-page">
-<main class="bd-article">
-<nav aria-label="Claims">{neighbours}</nav>
-<h1>{id} {badge}</h1>
-{answer}
-<h2>The claim</h2>
-<p>{claim} <span class="ledger-place">({source})</span></p>
-<h2>How it is decided</h2>
-<div class="ledger-rule">{rule}</div>
-<h2>What came out</h2>
-<p>{badge}{parts}</p>
-{reading}
-<p>{finding}</p>
-{numbers}
-{names}
-{figure}
-<h2>Evidence</h2>
-<ul>{evidence}</ul>
-<h2>Cite</h2>
-<p id="cite">{cite}</p>
-<p>{entries}</p>
-<h2>Run again</h2>
-<pre id="rerun">{rerun}
-{rerun} --anew   # recomputes cells of the recorded runs first</pre>
-</main>
-</body>
-</html>
-"""
-
-NAMES = """\
-<p><small>Names of data, designs and models are those of <a href="../{page}">the section that decides the claim</a>;
-other terms are in the <a href="../glossary.html">glossary</a>.</small></p>"""
-FIGURE = """\
-<figure><a href="../{page}">{image}</a><figcaption>From the section that decides the claim.</figcaption></figure>"""
+TEMPLATES = Environment(loader=FileSystemLoader(paths.BOOK / "_templates"), autoescape=True, keep_trailing_newline=True)
 
 
 def numbers(row: claims.Row) -> list[dict]:
@@ -163,85 +116,31 @@ def table(entries: list[dict]) -> str:
     return out.getvalue()
 
 
-def page(
-    row: claims.Row,
-    one: dict,
-    first: dict,
-    document: claims.Document,
-    around: list[str],
-    work: citation.Work,
-    base: str,
-    env=None,
-) -> str:
-    """The page of a claim: complete without scripts, for a browser, a printer and a search engine."""
-    styles = ["styles/theme.css", "styles/pydata-sphinx-theme.css", "styles/sphinx-book-theme.css", "style.css"]
-    neighbours = [f'<a href="{id}.html">{id}</a>' if id != row.id else f"<b>{id}</b>" for id in around]
-    neighbours += [
-        f'<a href="../claims.html#{row.id.lower()}">all claims</a>',
-        f'<a href="../{document.paper}.html">{escape(document.name)}</a>',
-        '<a href="../index.html">the book</a>',
-    ]
-    where = f"{document.title}, {document.authors}, {document.year}; {one['source']}"
-    figure = claim_role.picture(env, row, "../../_images") if env else ""
-    evidence = _evidence(row, one, document)
-    if cited := env and claim_role.links(env, row.id, "../../{}.html".format):
-        evidence.append(f"Cited in {cited}")
-    return PAGE.format(
-        id=row.id,
-        verdict=row.verdict,
-        title=escape(work.whole),
-        head=citation.head(work, base),
-        styles="\n".join(f'<link rel="stylesheet" href="../../_static/{name}">' for name in [*styles, "ledger.css"]),
-        neighbours=" · ".join(neighbours),
-        badge=display.badge(row.verdict),
-        answer=f'<p><b class="ledger-answer">{escape(row.answer)}</b></p>' if row.answer else "",
-        claim=escape(row.claim),
-        source=escape(where),
-        rule=display.rule_terms(row, first),
-        parts=display.parts_list(row.parts),
-        reading=display.reading(row),
-        finding=escape(row.outcome),
-        numbers=_numbers(one["numbers"]),
-        names=NAMES.format(page=one["page"]) if one["page"] else "",
-        figure=figure and FIGURE.format(page=one["page"], image=figure),
-        evidence="".join(f"<li>{link}</li>" for link in evidence),
-        cite=escape(citation.reference(work, base)),
-        entries=citation.links(work),
-        rerun=one["rerun"],
+def page(row: claims.Row, one: dict, first: dict, around: list[str], work: citation.Work, base: str, env=None) -> str:
+    """The page of a claim."""
+    function = rules(row.chapter).files.get(row.id)
+    markup = {
+        "head": citation.head(work, base),
+        "badge": display.badge(row.verdict),
+        "rule": display.rule_terms(row, first),
+        "parts": display.parts_list(row.parts),
+        "reading": display.reading(row),
+        "entries": citation.links(work),
+        "figure": claim_role.picture(env, row, "../../_images") if env else "",
+        "cited": claim_role.links(env, row.id, "../../{}.html".format) if env else "",
+    }
+    return TEMPLATES.get_template("claim.html").render(
+        {name: Markup(text) for name, text in markup.items()},
+        row=row,
+        work=work,
+        document=claims.documents()[row.chapter],
+        page=one["page"],
+        around=around,
+        numbers=[(name, [*display.written(value), "", ""][:3]) for name, value in row.numbers.items()],
+        function=function and function.relative_to(paths.ROOT).as_posix(),
+        repository=citation.settings()["repository-code"],
+        reference=citation.reference(work, base),
     )
-
-
-def _numbers(numbers: list[dict]) -> str:
-    """What the rule compared, as a table."""
-    if not numbers:
-        return ""
-    body = ""
-    for one in numbers:
-        shown = display.written([one[key] for key in ("value", "low", "high")] if "low" in one else one["value"])
-        cells = "".join(f"<td>{escape(text)}</td>" for text in (*shown, "", "")[:3])
-        body += f'<tr><th scope="row">{escape(one["name"])}</th>{cells}</tr>'
-    names = ("What the rule compared", "value", "from", "to (95 %)")
-    head = "".join(f'<th scope="col">{name}</th>' for name in names)
-    return f'<table class="claim-numbers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-
-
-def _evidence(row: claims.Row, one: dict, document: claims.Document) -> list[str]:
-    """Links to the section that decides a claim, the paper, the rule as a function and the recorded runs."""
-    links = [f'<a href="../{document.paper}.html">The paper: {escape(document.name)}</a>']
-    if one["page"]:
-        links.insert(0, f'<a href="../{one["page"]}">The section that decides it</a>')
-    if file := rules(row.chapter).files.get(row.id):
-        name, place = row.id.lower().replace("-", "_"), file.relative_to(paths.ROOT).as_posix()
-        address = f"{citation.settings()['repository-code']}/blob/main/{place}"
-        links.append(f'The rule as a function: <a href="{address}">{name} in {place}</a>')
-    for record in one["records"]:
-        anchor = f"../provenance.html#record-{record.replace('/', '-')}"
-        files = (("data", "nc"), ("manifest", "json"))
-        data = ", ".join(f'<a href="../../records/{record}.{suffix}" download>{what}</a>' for what, suffix in files)
-        links.append(f'Recorded run <a href="{anchor}">{record}</a> ({data})')
-    kinds = (("json", "JSON"), ("json.sha256", "its SHA-256"), ("csv", "CSV"))
-    data = ", ".join(f'<a href="../claims.{suffix}" download>{what}</a>' for suffix, what in kinds)
-    return [*links, f"As data: {data}"]
 
 
 def write(site: Path, base: str = "", env=None) -> list[dict]:
@@ -281,7 +180,7 @@ def write(site: Path, base: str = "", env=None) -> list[dict]:
         around = [near.id for near in rows[max(number - 1, 0) : number + 2] if near.chapter == row.chapter]
         work, about = citation.claim(row.id, row.claim), citation.document(row.chapter)
         citation.write([work, about], site, base)
-        text = page(row, one, first.get(row.id, {}), documents[row.chapter], around, work, base, env)
+        text = page(row, one, first.get(row.id, {}), around, work, base, env)
         (folder / one["address"]).write_text(text, encoding="utf-8")
     return entries
 
