@@ -29,9 +29,8 @@ COMPILING = re.compile(rb"numba|compiled|inlined")  # in a file with compiled fu
 def keep() -> None:
     """Have numba keep what it compiles in this process, and in those that it starts, in the folder of these sources.
 
-    It does so by the environment variable NUMBA_CACHE_DIR, and leaves one alone that somebody else has set.  Damaged
-    files are removed, since numba ends with an error of pickle's at each.  Where no place can be written, a warning
-    says so, and the folder is a temporary one, which goes with the process.
+    It does so by the environment variable NUMBA_CACHE_DIR, and leaves one alone that somebody else has set.  Where no
+    place can be written, a warning says so, and the folder is a temporary one, which goes with the process.
 
     Cost: the reading of all sources, tens of milliseconds.
     """
@@ -43,9 +42,9 @@ def keep() -> None:
         folder = (next(filter(_is_writable, places), None) or _passing(places)) / name
         os.environ["NUMBA_CACHE_DIR"] = str(folder)
         folder.mkdir(exist_ok=True)
-        _remove_damaged(folder)
+        os.utime(folder)  # it is used
         for other in folder.parent.glob("numba-*"):
-            if time.time() - max(other.stat().st_mtime, _checked(other)) > DAY:
+            if time.time() - other.stat().st_mtime > DAY:
                 shutil.rmtree(other, ignore_errors=True)
     if numba := sys.modules.get("numba"):
         numba.config.reload_config()
@@ -75,31 +74,3 @@ def _digest(*folders: Path) -> str:
     files = sorted(file for folder in folders for file in folder.rglob("*.py"))
     contents = [content for file in files if COMPILING.search(content := file.read_bytes())]
     return hashlib.sha256(b"\0".join(contents)).hexdigest()[:12]
-
-
-def _checked(folder: Path) -> float:
-    """When a process has last looked for damaged files, which every one does that starts."""
-    return (folder / "checked").stat().st_mtime if (folder / "checked").exists() else 0.0
-
-
-def _remove_damaged(folder: Path) -> None:
-    """Remove incomplete files; only those are read that have been written since the last time."""
-    began, last = time.time(), _checked(folder)
-    for file in folder.glob("*/*.nb[ic]"):
-        if file.stat().st_mtime >= last and not _is_whole(file):
-            file.unlink(missing_ok=True)
-    (folder / "checked").touch()
-    os.utime(folder / "checked", (began, began))
-
-
-def _is_whole(file: Path) -> bool:
-    """Whether an index holds its two pickles, or a file of code its one, and no more; they are not run."""
-    from pickletools import genops
-
-    with file.open("rb") as stream:
-        try:
-            for _ in range(2 if file.suffix == ".nbi" else 1):
-                list(genops(stream))
-        except Exception:  # on bytes that are no pickle it raises what it likes
-            return False
-        return not stream.read(1)

@@ -17,7 +17,6 @@ import numpy as np
 from IPython.display import Markdown
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
@@ -113,33 +112,13 @@ def losses(ax: Axes, epochs: ArrayLike, train: ArrayLike, test: ArrayLike) -> No
     ax.legend()
 
 
-def heatmap(
-    ax: Axes,
-    values: ArrayLike,
-    x: ArrayLike,
-    y: ArrayLike,
-    label: str,
-    *,
-    log: bool = False,
-    low: float | None = None,
-    high: float | None = None,
-) -> None:
-    """Values (len(y), len(x)) as colours, with a colour bar named `label`; missing values stay grey.
-
-    `log` scales the colours logarithmically and leaves values <= 0 grey as well; `low` and `high` fix the
-    ends of the scale, so that two panels can be compared.
-    """
-    values = np.ma.asarray(values, dtype=float)
-    shown = np.ma.masked_where(~np.isfinite(values) | (log & (values <= 0)), values)
-    scale = (LogNorm if log else Normalize)(low, high)
-    mesh = ax.pcolormesh(x, y, shown, norm=scale, shading="nearest", rasterized=True)
+def heatmap(ax: Axes, values: ArrayLike, x: ArrayLike, y: ArrayLike, label: str, *, low: float, high: float) -> None:
+    """Values (len(y), len(x)) as colours from `low` to `high`, with a bar named `label`; missing values stay grey."""
+    shown = np.ma.masked_invalid(values)
+    mesh = ax.pcolormesh(x, y, shown, vmin=low, vmax=high, shading="nearest", rasterized=True)
     ax.set_facecolor("#C9C9C9")
     ax.grid(False)
-    # 1, 2, 5, 10, ... on a log scale: some label even where it spans less than a decade
-    ticks = dict(ticks=LogLocator(subs=(1.0, 2.0, 5.0)), format="%g") if log else {}
-    bar = ax.figure.colorbar(mesh, ax=ax, label=label, pad=0.02, **ticks)
-    if log:
-        bar.minorticks_off()
+    ax.figure.colorbar(mesh, ax=ax, label=label, pad=0.02)
 
 
 def fan(

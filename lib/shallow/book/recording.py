@@ -62,7 +62,6 @@ def make(
     name: str,
     *,
     jobs: int | None = None,
-    progress: bool | None = None,
     device: str | None = None,
     seeds: int | None = None,
 ) -> Path | None:
@@ -74,7 +73,6 @@ def make(
     Args:
         name: one of :func:`shallow.book.records.recipes`.
         jobs: cells at a time.
-        progress: show a progress line; by default only on a terminal.
         device: passed to the cell, for cells that have such a parameter.
         seeds: compute only that many replicates.  Their cells are kept for a later call; unless they are all, there is
             no record yet, and None is returned.
@@ -91,7 +89,7 @@ def make(
         raise ValueError(f"device must not be given: {wanted.cell.__name__} of record {name!r} has no such parameter")
     fixed = {**part.fixed} if device is None else {**part.fixed, "device": device}
     with cells.at_work():
-        dataset = sweep.grid(part.cell, part.axes, jobs=jobs, progress=progress, store=cells, **fixed)
+        dataset = sweep.grid(part.cell, part.axes, jobs=jobs, store=cells, **fixed)
         if records.specification(part) != records.specification(wanted):
             return None
         _write(name, wanted, dataset, cells, device or "cpu")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -270,18 +270,18 @@ def _lift(name: str, limit: float) -> list[int]:
 
 
 def verify_for(
-    minutes: float, names: Sequence[str], jobs: int, *, clock: Callable[[], float] = time.monotonic
+    minutes: float, names: Sequence[str], jobs: int
 ) -> Iterator[tuple[str, Redone | RecordError | Unavailable]]:
     """Redo the cells of :func:`budget` in `jobs` processes side by side; yields each record with what came of it.
 
     Nothing is begun that is not expected to end within the time.
     """
-    todo, end = iter(budget(minutes, names, jobs)), clock() + 60 * minutes
+    todo, end = iter(budget(minutes, names, jobs)), time.monotonic() + 60 * minutes
     with ProcessPoolExecutor(jobs, get_context("spawn"), sweep.end_with, (os.getpid(),)) as pool:
         running = {}
         while True:
             for name, cell, seconds in todo if len(running) < jobs else ():
-                if clock() + seconds < end:
+                if time.monotonic() + seconds < end:
                     running[pool.submit(redo, name, cell, whole=True)] = name
                 if len(running) == jobs:
                     break
