@@ -35,7 +35,8 @@ RENAMED: dict[str, str] = {}
 loaded: list[str] = []
 
 #: What every manifest has.
-KEYS = set("fingerprint specification sha256 bytes cells seconds seconds_by date processor device".split())
+KEYS = {"fingerprint", "specification", "sha256", "bytes", "cells", "seconds", "seconds_by"}
+KEYS |= {"date", "processor", "device"}
 
 
 class RecordError(RuntimeError):
