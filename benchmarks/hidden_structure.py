@@ -14,7 +14,7 @@ import numba
 import numpy as np
 import torch
 
-from benchmarks import timing
+from benchmarks import deep_kernels, timing
 from shallow import mlp
 from shallow.extras import threadpool_limits
 from shallow.stats import stream
@@ -78,10 +78,7 @@ def pytorch_loop(given: Problem, threads: int) -> Callable:
     loss = torch.nn.BCEWithLogitsLoss() if adam else torch.nn.L1Loss()
 
     def train(network, orders):
-        layers = [torch.nn.Linear(*W.shape[::-1]) for W in network[0]]
-        for layer, W, b in zip(layers, *network, strict=True):
-            layer.weight.data, layer.bias.data = torch.tensor(W), torch.tensor(b)
-        model = torch.nn.Sequential(*[part for layer in layers for part in (layer, torch.nn.ReLU())][:-1])
+        model = deep_kernels.sequential(*network)
         make = torch.optim.Adam if adam else torch.optim.Adadelta
         descent = make(model.parameters(), lr=RATES[given.optimiser])
         for rows in torch.tensor(orders):

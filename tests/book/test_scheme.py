@@ -116,23 +116,6 @@ def test_stale_reference_is_an_error(book, cells, says):
         references.merge(book / "book" / "tiny.md", book / "tests" / "reference")
 
 
-def test_a_page_in_a_folder_has_a_reference_of_the_same_name(book, executed):
-    page, reference = book / "book" / "one" / "tiny.md", book / "tests" / "reference" / "one" / "tiny.ipynb"
-    page.parent.mkdir()
-    write_chapter(page, CELLS)
-    with pytest.raises(references.StaleReference, match="make references CHAPTERS=book/one/tiny.md"):
-        references.merge(page, book / "tests" / "reference")
-    reference.parent.mkdir()
-    reference.write_text(executed, encoding="utf-8")
-    assert len(references.merge(page, book / "tests" / "reference").cells) == len(CELLS)
-    assert [path.name for path in references.chapters(book / "book")] == ["tiny.md", "tiny.md"]
-    for name in ("one", "tiny"):
-        (book / "book" / "claims").mkdir(exist_ok=True)
-        (book / "book" / "claims" / f"{name}.yml").touch()
-    assert references.has_ledger(book / "book/tiny.md") and references.has_ledger(book / "book/one/tiny.md")
-    assert not references.has_ledger(book / "book/one/index.md")
-
-
 def test_unexecuted_reference_is_an_error(book):
     """Plain nbval would pass it and compare nothing."""
     tamper(book, '"execution_count": 3', '"execution_count": null')

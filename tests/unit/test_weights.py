@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from planted.forge import Crafted
 from torch import nn
 
 from shallow import extras
@@ -95,21 +96,16 @@ def test_bfloat16_in_safetensors_comes_as_float32(tmp_path):
     assert found.dtype == np.float32 and np.array_equal(found, kept.float().numpy())
 
 
-class Harmful:
-    """What a pickle could do."""
-
-    def __reduce__(self):
-        return (sys.exit, (7,))
-
-
-def test_nothing_is_unpickled(tmp_path):
-    torch.save({"w": Harmful()}, tmp_path / "a.pt")
-    np.savez(tmp_path / "a.npz", w=np.array([Harmful()], dtype=object))
-    (tmp_path / "b.pt").write_bytes(pickle.dumps({"w": Harmful()}))
+def test_nothing_is_unpickled(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    torch.save({"w": Crafted()}, tmp_path / "a.pt")
+    np.savez(tmp_path / "a.npz", w=np.array([Crafted()], dtype=object))
+    (tmp_path / "b.pt").write_bytes(pickle.dumps({"w": Crafted()}))
     torch.save(nn.Linear(2, 2), tmp_path / "module.pt")
     for name in ("a.pt", "a.npz", "b.pt", "module.pt"):
         with pytest.raises(ValueError, match="^model must hold"):
             read(tmp_path / name)
+    assert not (tmp_path / "trace").exists()
 
 
 @pytest.mark.parametrize("ending", weights.ENDINGS)
