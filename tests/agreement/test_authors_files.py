@@ -1,15 +1,11 @@
-"""The library computes what the authors' programs computed; the files of their numbers are as described."""
-
-from pathlib import Path
+"""The library computes what the authors' programs computed."""
 
 import numpy as np
 import pytest
 
-from experiments.authors_programs import files
 from experiments.authors_programs.beside import FILES, bound, differences
-from experiments.authors_programs.files import Recording, difference
+from experiments.authors_programs.files import difference
 
-FOLDER = Path(files.__file__).parent
 RECORDED = np.array([[1.0, -2.0], [100.0, 0.0]])
 
 
@@ -30,12 +26,3 @@ def test_differences_are_relative_to_the_largest_entry(axes, expected):
 @pytest.mark.parametrize("wrong", [1e-300, np.nan, np.inf])
 def test_only_zero_equals_zero_and_nothing_equals_nan(wrong):
     assert difference(RECORDED + [[0.0, 0.0], [0.0, wrong]], RECORDED, ()) == np.inf
-
-
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.npz")), ids=lambda path: path.stem)
-def test_every_file_is_described_and_in_double_precision(path):
-    """All numbers but indices and labels."""
-    assert f"`{path.stem}`" in (FOLDER / "README.md").read_text(encoding="utf-8")
-    recording = Recording(path.stem, ())
-    assert {recording[key].dtype.kind for key in recording.outputs} <= {"f", "i", "u"}
-    assert all(recording[key].dtype == np.float64 for key in recording.outputs if recording[key].dtype.kind == "f")
