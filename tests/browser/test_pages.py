@@ -209,10 +209,15 @@ def test_axe_finds_nothing_serious_on_a_claim_s_page(page, site, axe):
     assert hindrances(page, axe) == []
 
 
+#: A link and what stands beside it: a claim's card, and a preview that scrolls, so that it must be reached by keyboard.
+BESIDE = [("a.claim", ".claim-card"), ('article a[href="theory.html#thm-poor-cluster"].internal', ".preview[tabindex]")]
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_serious_with_a_card_open(page, site, axe, theme):
+@pytest.mark.parametrize(("link", "beside"), BESIDE)
+def test_axe_finds_nothing_serious_beside_a_link(page, site, axe, theme, link, beside):
     page.add_init_script(f"localStorage.setItem('theme', '{theme}'); localStorage.setItem('mode', '{theme}');")
     page.goto(f"{site}/book/cyclic_labels/index.html")
-    page.locator("a.claim").first.hover()
-    expect(page.locator(".claim-card")).to_be_visible()
+    page.locator(link).first.hover()
+    expect(page.locator(beside)).to_be_visible()
     assert hindrances(page, axe) == []

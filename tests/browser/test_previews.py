@@ -5,7 +5,6 @@ import re
 import pytest
 import references
 from browser.conftest import SITE
-from browser.test_pages import axe, hindrances  # noqa: F401
 from playwright.sync_api import expect
 
 PAGE = "book/cyclic_labels/index.html"
@@ -79,15 +78,6 @@ def test_from_a_disk(page):
     page.goto((SITE / PAGE).as_uri())
     link(page, 'a[href="theory.html#thm-poor-cluster"]').hover()
     expect(page.locator(BOX)).to_contain_text("Theorem 1.1")
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_serious_in_a_long_one(page, site, axe, theme):  # noqa: F811
-    page.add_init_script(f"localStorage.setItem('theme', '{theme}'); localStorage.setItem('mode', '{theme}');")
-    page.goto(f"{site}/{PAGE}")
-    link(page, 'a[href="theory.html#thm-poor-cluster"]').hover()
-    expect(page.locator(f"{BOX}[tabindex]")).to_be_visible()  # it scrolls, so that it must be reached by keyboard
-    assert hindrances(page, axe) == []
 
 
 @pytest.mark.usefixtures("available")
