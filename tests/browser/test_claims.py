@@ -74,29 +74,6 @@ def test_a_number_leads_to_its_claims_and_the_filters_stay_in_view(ledger):
     expect(ledger.locator(".ledger-filters")).to_be_in_viewport()
 
 
-def test_words_that_are_searched_for_are_marked(ledger):
-    ledger.locator(".ledger-filters [name=text]").fill("orthant")
-    assert visible(ledger)
-    one = "range => range.startContainer.data.slice(range.startOffset, range.endOffset)"
-    marked = f"[...CSS.highlights.get('ledger-word')].map({one})"
-    assert {word.lower() for word in ledger.evaluate(marked)} == {"orthant"}
-
-
-@pytest.mark.parametrize("field", ["kind", "verdict"])
-def test_grouping_there_and_back(ledger, field):
-    assert visible(ledger) == ids()
-    before = ledger.locator("#ledger").inner_text()
-    group = ledger.locator(".ledger-filters [name=group]")
-    group.select_option(field)
-    if field == "verdict":
-        heads = ledger.locator("#ledger .ledger-group:visible span").all_inner_texts()
-        assert heads == [value for value in claims.VERDICTS if ids(verdict=value)]
-        assert visible(ledger) == [id for value in claims.VERDICTS for id in ids(verdict=value)]
-    assert sorted(visible(ledger)) == sorted(ids())
-    group.select_option("chapter")
-    assert ledger.locator("#ledger").inner_text() == before
-
-
 def test_an_address_of_a_row_shows_it_though_a_filter_hides_it(page, site, ledger):
     page.goto(f"{site}/book/claims.html#heavy_tails")
     expect(page.locator("#heavy_tails")).to_be_in_viewport()

@@ -91,7 +91,7 @@ def _sum(rows: Sequence[Row]) -> str:
 
 
 def table(folder: Path = paths.CLAIMS) -> Display:
-    """All claims, one row each, grouped by chapter; ledger.js adds filters and other groupings."""
+    """All claims, one row each, grouped by chapter; ledger.js adds filters."""
     chapters = _chapters(folder)
     words = {"verdict": VERDICTS, "rank": RANKS, "kind": KINDS}
     data = " ".join(f'data-{field}="{" ".join(values)}"' for field, values in words.items())
