@@ -113,7 +113,7 @@ def above_threshold(ax: Axes, u1: float = 4.0, u0: float = 1.5) -> None:
     ax.axvline(threshold, color="k", lw=1)
     ax.text(threshold + 0.3, 0.17, "above the\nthreshold", fontsize="small", va="center")
     ax.set(xlabel="response of a slow field", ylabel="density", ylim=(0, 0.4), xticks=[0], yticks=[])
-    ax.legend(fontsize="small", loc="upper left", ncols=2)
+    ax.legend(fontsize="small", loc="upper left")
 
 
 def fields_as_rows(ax: Axes, W: np.ndarray, b: np.ndarray) -> None:
@@ -148,6 +148,7 @@ def biases_by_frequency(ax: Axes, runs: xr.Dataset, shown: int = 3) -> None:
     ax.axvline(runs.sizes["pixel"] / 4, color="0.5", ls=":")
     ax.axhline(0, color="k", lw=0.6)
     ax.set(xlabel="mean frequency of the field, cycles per ring", ylabel="bias at the end", xlim=(0, 20))
+    ax.set_xticks(range(0, 21, 5))
     ax.margins(y=0.1)
 
 

@@ -104,12 +104,11 @@ def responses(axes: Sequence[Axes], pair: str, gain: float = 3.0, count: int = 2
         for h, label, style, colour in ((slow, "slow", "-", "train"), (fast, "fast", "--", "test")):
             ax.hist(h, bins, density=True, histtype="step", ls=style, color=figures.COLOURS[colour], label=label)
         ax.axvline(thresholds[best], color="k", lw=1)
-        words = " and ".join(f"{100 * share:.0f} %" for share in beyond[best])
-        ax.set(yticks=[], xticks=[0], xlabel="response", title=f"{name} field:\n{words} above", ylim=(0, None))
+        slowly, quickly = (f"{100 * share:.0f} %" for share in beyond[best])
+        title = f"{name} field: above the line\n{slowly} of slow, {quickly} of fast noise"
+        ax.set(yticks=[], xticks=[0], xlabel="response", title=title, ylim=(0, None))
         ax.title.set_fontsize("small")
-        handles = [
-            Line2D([], [], ls=style, color=figures.COLOURS[one]) for style, one in (("-", "train"), ("--", "test"))
-        ]
+    handles = [Line2D([], [], ls=style, color=figures.COLOURS[one]) for style, one in (("-", "train"), ("--", "test"))]
     axes[1].legend(handles, ["slow noise", "fast noise"], fontsize="small", loc="upper right")
 
 
