@@ -155,17 +155,16 @@ SMALL = [UNTRAINED, "GD 1000", "GD 2000", "GD 3000", "Adam 0.01", "Adam 0.1", "A
 TEN = [*SMALL, "Adam 10", "Adam 100", "Adam 1000"]
 ONE = [UNTRAINED, "GD 2000", "Adam 0.1", "Adam 1", "Adam 10"]
 DRAWS = list(range(10))
-MANY, FEW = list(range(7)), list(range(3))  # with 8000 and with 2000 points, as far as the time went
 RECORDS: dict[str, Recipe] = {
     "tuned_8000": Recipe(
         tuned_losses,
-        {"seed": MANY, "run": TEN},
+        {"seed": DRAWS, "run": TEN},
         {"n": 8000},
         "Ten steps, 8000 points: losses with a ridge constant tuned for each network",
         steady={"run": SMALL},
     ),
     "tuned_2000": Recipe(
-        tuned_losses, {"seed": FEW, "run": TEN}, {"n": 2000}, "The same with 2000 points", steady={"run": SMALL}
+        tuned_losses, {"seed": DRAWS, "run": TEN}, {"n": 2000}, "The same with 2000 points", steady={"run": SMALL}
     ),
     "tuned_first": Recipe(
         tuned_losses,
@@ -175,7 +174,7 @@ RECORDS: dict[str, Recipe] = {
     ),
     "bulk_2000": Recipe(
         bulk_losses,
-        {"seed": list(range(5)), "run": ["GD 3000", "Adam 0.1", "Adam 1", "Adam 10"]},
+        {"seed": DRAWS, "run": ["GD 3000", "Adam 0.1", "Adam 1", "Adam 10", "Adam 100", "Adam 1000"]},
         {"n": 2000},
         "Ten steps, 2000 points: tuned losses with the trained bulk and with that of noise, the spike kept",
         steady={"run": ["GD 3000", "Adam 0.1", "Adam 1"]},
