@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from experiments.cyclic_labels.bumps import cells as bumps
-from experiments.cyclic_labels.bumps import embedding, lever, mechanism, population, undersampling
+from experiments.cyclic_labels.bumps import embedding, lever, mechanism, population, roles, undersampling
 from experiments.cyclic_labels.kernel import kernel_regime, modes
 from experiments.cyclic_labels.penalty import cells as regularisation
 from experiments.cyclic_labels.settings import cells as trainer_agreement
@@ -19,6 +19,7 @@ MODULES = (
     undersampling,
     population,
     lever,
+    roles,
     poor_cluster,
     heights,
     embedding,

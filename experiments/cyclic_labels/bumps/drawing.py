@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.cyclic_labels.bumps import lever, rules, undersampling
+from experiments.cyclic_labels.bumps import lever, roles, rules, undersampling
 from experiments.cyclic_labels.theory import poor_cluster
 from shallow import stats
 from shallow.book import figures
@@ -48,25 +48,21 @@ def _lifted(lifted: xr.Dataset, points: int) -> list[stats.Interval]:
     return [stats.wilson(each) for each in flags]
 
 
-def two_tests(moved: xr.Dataset, lifted: xr.Dataset, apart: xr.Dataset) -> Figure:
-    """Shares of runs with a bump by the place of the lone point, and with other counts of one kind of cluster.
-
-    These are the records `lever`, `lifters`, of which the runs with ten points in each cluster are drawn, and
-    `one_changed`.
-    """
-    fig, (left, right) = plt.subplots(1, 2, figsize=(7, 3.1), sharey=True, layout="constrained")
+def three_tests(moved: xr.Dataset, whose: xr.Dataset) -> Figure:
+    """Shares of runs with a bump by the place of the lone point, and by counts: the records `lever` and `roles`."""
+    fig, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.1), sharey=True, layout="constrained", width_ratios=(2, 3))
     shares = [stats.wilson(flags) for flags in moved.diverging.transpose("at", "seed").values > 0]
     figures.errorbars(left, moved["at"], shares, fmt="^-", ms=5, color=GREEN)
     left.set_xticks([0, 0.5, 1], ["border with\nthe fifth", "centre", "end of\nthe line"])
     left.set(ylabel="share of runs with a bump", ylim=(0, 1), xlim=(-0.05, 1.05))
     left.set_title("the lone point is moved", fontsize="medium")
-    runs = lifted.sel(points=1, lifters=10), apart.sel(change="lifters"), apart.sel(change="middle")
-    for place, (one, colour) in enumerate(zip(runs, (ORANGE, BLUE, PINK), strict=True)):
-        figures.errorbars(right, [place], [stats.wilson(one.diverging.values > 0)], fmt="o", ms=6, color=colour)
-    names = ["ten points\nin each", "eight in each\nlifting cluster", "twelve in the\nmiddle cluster"]
-    right.set_xticks(range(3), names)
-    right.set(xlim=(-0.5, 2.5))
-    right.set_title("the first four clusters get other counts", fontsize="medium")
+    names = ["a lone\npoint", "a second\npoint", "fewer points\nthat lift", "more in\nthe middle"]
+    for place, (counts, colour) in enumerate(zip(roles.COUNTS, (ORANGE, GREEN, BLUE, PINK), strict=True)):
+        share = stats.wilson(whose.diverging.sel(counts=counts).values > 0)
+        figures.errorbars(right, [place], [share], fmt="o", ms=6, color=colour)
+    right.set_xticks(range(len(names)), names)
+    right.set(xlim=(-0.5, len(names) - 0.5))
+    right.set_title("points are moved to or from the first cluster", fontsize="medium")
     return fig
 
 

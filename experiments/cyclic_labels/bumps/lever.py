@@ -59,18 +59,6 @@ def lifted(seed: int, lifters: int, points: int) -> xr.Dataset:
     return _climb(data, seed, data.x)
 
 
-#: Counts of the clusters with eight points in each that lifts, and with twelve in the middle, the rest from the first.
-ONE = {"lifters": (14, 8, 10, 8, 9, 1), "middle": (8, 10, 12, 10, 9, 1)}
-
-
-@releases_gil
-def one_changed(seed: int, change: str) -> xr.Dataset:
-    """The bump of a run in which only the clusters that lift, or only the middle one, have other counts (`ONE`)."""
-    checks.one_of(ONE, change=change)
-    data = cyclic.from_counts(list(ONE[change]), base=7, seed=seed)
-    return _climb(data, seed, data.x)
-
-
 def exact_climb(places: poor_cluster.Places) -> float:
     """Climb of the mean loss on the exact path of the places."""
     curve = poor_cluster.curves(places).expand_dims(seed=[0])
@@ -94,10 +82,5 @@ RECORDS: dict[str, Recipe] = {
         lifted,
         {"points": [1, 2], "lifters": list(LIFTERS), "seed": SEEDS},
         about="Bumps with one and two points in the last cluster, by the points that lift the middle",
-    ),
-    "one_changed": Recipe(
-        one_changed,
-        {"change": list(ONE), "seed": SEEDS},
-        about="Bumps with a lone point when only the clusters that lift, or only the middle one, have other counts",
     ),
 }
