@@ -95,7 +95,7 @@ def crossing_densities(ax: Axes, u1: float = 4.0, u0: float = 1.5) -> None:
         ax.plot(
             h, np.exp(-(h**2) / (2 * u)) / np.sqrt(2 * np.pi * u), style, color=figures.COLOURS[colour], label=label
         )
-    crossing = abs(proofs.reversal(u1, u0))
+    crossing = abs(proofs.reversal(u1 - 1, u0 - 1))
     for place in (-crossing, crossing):
         ax.axvline(place, color="0.5", ls=":", lw=1)
     ax.set(xlabel="response", ylabel="density", ylim=(0, None), xticks=[-crossing, 0, crossing])
@@ -105,7 +105,7 @@ def crossing_densities(ax: Axes, u1: float = 4.0, u0: float = 1.5) -> None:
 
 def above_threshold(ax: Axes, u1: float = 4.0, u0: float = 1.5) -> None:
     """The densities of :func:`crossing_densities` and what a neuron with a negative bias sees of them."""
-    h, threshold = np.linspace(-6, 6, 301), abs(proofs.reversal(u1, u0))
+    h, threshold = np.linspace(-6, 6, 301), abs(proofs.reversal(u1 - 1, u0 - 1))
     for u, label, style, name in ((u1, "slow noise", "-", "train"), (u0, "fast noise", "--", "test")):
         density = np.exp(-(h**2) / (2 * u)) / np.sqrt(2 * np.pi * u)
         ax.plot(h, density, style, color=figures.COLOURS[name], label=label)
