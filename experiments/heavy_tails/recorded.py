@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from experiments.heavy_tails import rate_sweeps
-from experiments.heavy_tails.beyond import deep_nets, open_questions, steering
+from experiments.heavy_tails.beyond import deep_nets, open_questions, shuffled_labels, steering
 from experiments.heavy_tails.exponents import tail_fits
 from experiments.heavy_tails.first_update import bulk
 from experiments.heavy_tails.first_update import cells as first_update
@@ -35,6 +35,7 @@ MODULES = (
     long_runs,
     onsets,
     deep_nets,
+    shuffled_labels,
     open_questions,
     steering,
     readings,

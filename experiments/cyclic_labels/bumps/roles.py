@@ -74,7 +74,7 @@ def climbs(runs: xr.Dataset) -> list[list[object]]:
         middle, last = (f"{stats.student(one.climb.sel(place=place).values):.2f}" for place in (2, 5))
         share = stats.wilson(one.diverging.values > 0)
         exact = exact_climb(poor_cluster.Places(six.x, six.labels, np.array(points)))
-        rows.append([", ".join(map(str, points)), f"{share:.0%}", middle, last, f"{exact:.3f}"])
+        rows.append([", ".join(map(str, points)), f"{share:.1%}", middle, last, f"{exact:.3f}"])
     return rows
 
 

@@ -1,0 +1,34 @@
+"""Deep networks on shuffled labels: they begin as those with true labels do, and a share of a fall is what it says."""
+
+import numpy as np
+import pytest
+
+from experiments.heavy_tails.beyond import deep_nets, shuffled_labels
+from shallow.book import records
+from shallow.spectra import tails
+
+TRUE, SHUFFLED = "heavy_tails/beyond/deep_vgg11", "heavy_tails/beyond/shuffled_vgg11"
+
+
+@pytest.mark.parametrize("data", ["cifar10", "mnist"])
+def test_both_begin_with_the_same_weights(data):
+    true, runs = records.load(TRUE), records.load(SHUFFLED)
+    point = {"seed": 1, "data": data, "t": 0, "flattening": "joined"}
+    first = [tails.hill(deep_nets.eigenvalues(true, layer=k, **point)) for k in true.layer.values]
+    np.testing.assert_allclose(runs.hill.sel(seed=1, data=data, t=0), first, rtol=1e-4)
+
+
+def test_the_share_of_a_fall_is_one_for_the_same_ends_and_zero_without_a_fall():
+    true, runs = records.load(TRUE), records.load(SHUFFLED).copy(deep=True)
+    point = {"data": "mnist", "t": deep_nets.STEPS, "flattening": "joined"}
+    ends = [[tails.hill(deep_nets.eigenvalues(true, seed=s, layer=k, **point)) for k in (2, 4)] for s in (0, 1)]
+    place = {"data": "mnist", "layer": [2, 4]}
+    runs["hill"].loc[place | {"t": deep_nets.STEPS}] = np.array(ends)
+    np.testing.assert_allclose(shuffled_labels.share_of_fall(true, runs, (2, 4), "mnist"), 1, rtol=1e-4)
+    runs["hill"].loc[place | {"t": deep_nets.STEPS}] = runs.hill.sel(place | {"t": 0}).values
+    np.testing.assert_allclose(shuffled_labels.share_of_fall(true, runs, (2, 4), "mnist"), 0, atol=1e-12)
+
+
+def test_unknown_data_are_refused():
+    with pytest.raises(ValueError, match="data must be"):
+        shuffled_labels.shuffled(0, network="VGG11", data="svhn", images={"digits": 40}, micro_batch=40)
