@@ -50,7 +50,7 @@ def any_labels(ax: Axes) -> None:
     spectra = records.load("heavy_tails/route/overshoot_adam").eigenvalues.sel(rate=1.0, seed=0)
     decades, noise = np.linspace(1.5, 5.6, 80), MarchenkoPastur(1500, 1000)
     ax.plot(decades, noise.density(10**decades) * 10**decades * np.log(10), ":", color="0.5", label="before training")
-    looks = {"true": (figures.ORANGE, "-"), "permuted": (figures.BLUE, "--"), "zero": ("k", "-.")}
+    looks = {"true": (figures.BLUE, "-"), "permuted": (figures.ORANGE, "--"), "zero": ("k", "-.")}
     for (labels, (colour, line)), name in zip(looks.items(), ("true", "shuffled", "zero"), strict=True):
         look = {"histtype": "step", "density": True, "color": colour, "ls": line, "label": f"{name} labels"}
         ax.hist(np.log10(spectra.sel(labels=labels)), decades, **look)
