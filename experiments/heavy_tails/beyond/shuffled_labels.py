@@ -48,15 +48,21 @@ def _joined(network) -> dict[str, np.ndarray]:
     return deep_nets.numbered(deep.singular_values(network, "joined"))
 
 
-def share_of_fall(true: xr.Dataset, runs: xr.Dataset, layers: Sequence[int], data: str) -> xr.DataArray:
-    """Fall of the exponent (seed, layer) with shuffled labels over that with true ones; the networks begin alike."""
-    hill = runs.hill.sel(data=data, layer=list(layers)).transpose("seed", "layer", "t").astype(float)
+def exponents(true: xr.Dataset, runs: xr.Dataset, layers: Sequence[int], data: str) -> xr.DataArray:
+    """Exponents (of, seed, layer) before the steps, and after them with true and with shuffled labels."""
+    hill = runs.hill.sel(data=data, layer=list(layers)).transpose("t", "seed", "layer").astype(float)
     point = {"data": data, "t": deep_nets.STEPS, "flattening": "joined"}
     ends = [
         [tails.hill(deep_nets.eigenvalues(true, seed=s, layer=k, **point)) for k in layers] for s in hill.seed.values
     ]
-    first, last = hill.sel(t=0, drop=True), hill.sel(t=deep_nets.STEPS, drop=True)
-    return (first - last) / (first - np.array(ends))
+    found = np.stack([hill.sel(t=0), ends, hill.sel(t=deep_nets.STEPS)])
+    coords = {"of": ["before", "true", "shuffled"], "seed": hill.seed, "layer": hill.layer}
+    return xr.DataArray(found, coords, ("of", "seed", "layer"))
+
+
+def share_of_fall(found: xr.DataArray) -> xr.DataArray:
+    """Fall of the :func:`exponents` with shuffled labels over that with true ones (seed, layer)."""
+    return (found.sel(of="before") - found.sel(of="shuffled")) / (found.sel(of="before") - found.sel(of="true"))
 
 
 RECORDS: dict[str, Recipe] = {

@@ -20,13 +20,12 @@ def test_both_begin_with_the_same_weights(data):
 
 def test_the_share_of_a_fall_is_one_for_the_same_ends_and_zero_without_a_fall():
     true, runs = records.load(TRUE), records.load(SHUFFLED).copy(deep=True)
-    point = {"data": "mnist", "t": deep_nets.STEPS, "flattening": "joined"}
-    ends = [[tails.hill(deep_nets.eigenvalues(true, seed=s, layer=k, **point)) for k in (2, 4)] for s in (0, 1)]
-    place = {"data": "mnist", "layer": [2, 4]}
-    runs["hill"].loc[place | {"t": deep_nets.STEPS}] = np.array(ends)
-    np.testing.assert_allclose(shuffled_labels.share_of_fall(true, runs, (2, 4), "mnist"), 1, rtol=1e-4)
-    runs["hill"].loc[place | {"t": deep_nets.STEPS}] = runs.hill.sel(place | {"t": 0}).values
-    np.testing.assert_allclose(shuffled_labels.share_of_fall(true, runs, (2, 4), "mnist"), 0, atol=1e-12)
+    found = shuffled_labels.exponents(true, runs, (2, 4), "mnist")
+    place = {"data": "mnist", "layer": [2, 4], "t": deep_nets.STEPS}
+    for end, share in (("true", 1), ("before", 0)):
+        runs["hill"].loc[place] = found.sel(of=end).transpose("seed", "layer").values
+        planted = shuffled_labels.exponents(true, runs, (2, 4), "mnist")
+        np.testing.assert_allclose(shuffled_labels.share_of_fall(planted), share, atol=1e-5)
 
 
 def test_unknown_data_are_refused():
