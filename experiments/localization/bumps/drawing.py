@@ -16,6 +16,7 @@ from shallow import stats
 from shallow.book import figures
 from shallow.stats import Interval
 
+LINEAR = laws.OTHERS[:2]
 _ARROW = {"arrowprops": {"arrowstyle": "-", "lw": 0.5, "color": "0.5"}}
 
 
@@ -75,15 +76,13 @@ def middle_fields(axes: np.ndarray, runs: xr.Dataset, gain: float, sign: int = -
 
 
 def against(ax: Axes, forecast: Mapping[forecasts.Cell, float], learned: Mapping[forecasts.Cell, Interval]) -> None:
-    """Learned inverse participation ratios against a forecast, a point for each pair of laws and gain."""
-    kinds = (("the nine tasks, three gains", laws.TAILS, "o", "train"), ("linear noise", laws.OTHERS[:2], "s", "test"))
-    kinds += (("elliptical noise", laws.OTHERS[2:], "^", "live"),)
-    for label, members, marker, colour in kinds:
-        cells = [cell for cell in learned if set(cell[0].split("/")) - {"Gaussian"} <= set(members)]
-        if members != laws.TAILS:
+    """Learned inverse participation ratios against a forecast, by pair of laws and gain; without elliptical noise."""
+    for label, members, marker, fill in (("the nine tasks", laws.TAILS, "o", "w"), ("linear noise", LINEAR, "s", "k")):
+        cells = [cell for cell in learned if set(cell[0].split("/")) <= {*members, "Gaussian"}]
+        if members == LINEAR:
             cells = [cell for cell in cells if cell[0] != "Gaussian/Gaussian"]
         x, shown = [forecast[cell] for cell in cells], [learned[cell] for cell in cells]
-        look = {"ms": 5, "lw": 1, "capsize": 0, "mfc": "none", "color": figures.COLOURS[colour]}
+        look = {"ms": 5, "lw": 1, "capsize": 0, "mfc": fill, "color": figures.COLOURS["live"]}
         figures.errorbars(ax, x, shown, label=label, fmt=marker, **look)
     ax.axhline(forecasts.LOCAL, color="0.6", ls=":", lw=1)
     ax.set(yscale="log", ylim=(0.02, 1.2), yticks=[0.03, 0.1, 0.3, 1], yticklabels=["0.03", "0.1", "0.3", "1"])
@@ -141,14 +140,16 @@ def by_phases(ax: Axes, networks: Sequence[xr.Dataset], neurons: Sequence[xr.Dat
     learned = {cell: one for runs in networks for cell, one in forecasts.intervals(runs.ipr.sel(sign=-1)).items()}
     won = {cell: one for runs in neurons for cell, one in forecasts.intervals(forecasts.in_phase(runs)).items()}
     for cell, one in won.items():
+        if set(cell[0].split("/")) & set(laws.OTHERS[2:]):
+            continue
         ax.hlines(learned[cell].estimate, one.low, one.high, color="0.6", lw=0.8)
     won = {cell: one.estimate for cell, one in won.items()}
     against(ax, won, learned)
     ax.axvline(1, color="0.6", lw=0.8)
     for words, cell, place in (
         ("rare shocks\nin both", ("sparse/sparse", 0.5), (0.75, 0.3)),
-        ("original, $g = 1/2$", ("light/light", 0.5), (1.3, 0.14)),
-        ("original, $g = 3$", ("light/light", 3.0), (1.5, 0.27)),
+        ("original, gain one half", ("light/light", 0.5), (1.3, 0.14)),
+        ("original, gain 3", ("light/light", 3.0), (1.5, 0.27)),
         ("fast rare shocks,\nslow Gaussian", ("Gaussian/sparse", 3.0), (1.68, 0.75)),
     ):
         ax.annotate(words, (won[cell], learned[cell].estimate), place, fontsize="small", va="center", **_ARROW)
@@ -157,16 +158,20 @@ def by_phases(ax: Axes, networks: Sequence[xr.Dataset], neurons: Sequence[xr.Dat
 
 
 def copies(ax: Axes, runs: xr.Dataset, gain: float) -> None:
-    """Errors of the networks of a record at one gain and of the same with copies of one field; means, a row each."""
+    """Error that networks at one gain, and the same with copies of a field, save over flat copies; paired."""
     one = runs.sel(pair="light/light", gain=gain)
-    best = (one.tiled + one.scrambled).mean("seed").argmin("filter")
-    rows = {"as trained": one.tested, "bumps": one.tiled[{"filter": best}]}
-    rows |= {"out of phase": one.scrambled[{"filter": best}], "flat": one.tiled.sel(filter="constant")}
-    for row, (name, marker) in enumerate(zip(rows, "osD^", strict=True)):
-        ax.plot(rows[name].mean("seed"), row, marker, ms=7, color="k", mfc="none" if row else "k")
-    ax.set_yticks(range(len(rows)), rows)
+    best, flat = (one.tiled + one.scrambled).mean("seed").argmin("filter"), one.tiled.sel(filter="constant")
+    errors = {"trained": one.tested, "bumps": one.tiled[{"filter": best}]}
+    errors["out of\nphase"] = one.scrambled[{"filter": best}]
+    saved = [stats.student((flat - error).values) for error in errors.values()]
+    colours = [figures.COLOURS[name] for name in ("live", "label_minus", "null")]
+    for place, (each, colour, hatch) in enumerate(zip(saved, colours, ("", "", "//"), strict=True)):
+        ax.bar(place, each.estimate, 0.6, color=colour, alpha=0.6, hatch=hatch, edgecolor="w")
+    figures.errorbars(ax, range(len(saved)), saved, fmt="none", color="k", lw=1)
+    ax.set_xticks(range(len(saved)), errors)
     words = {0.5: "one half"}.get(gain, f"{gain:g}")
-    ax.set(xlabel="error", title=f"gain {words}", ylim=(-0.6, len(rows) - 0.4))
+    ax.set(title=f"gain {words}", ylim=(0, None))
+    ax.grid(visible=False, axis="x")
 
 
 def by_gain(ax: Axes, curves: Mapping[str, Mapping[forecasts.Cell, Interval]]) -> None:
