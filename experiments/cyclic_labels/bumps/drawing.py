@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
@@ -27,14 +25,16 @@ NAMES = {
 
 
 def designs(looked: xr.Dataset) -> Figure:
-    """Shares of runs in small steps with a bump by design, of the record `looked_at_from`."""
+    """Shares of runs in small steps with a bump by design, of the record `looked_at_from`; orange: a lone point."""
     fig, ax = plt.subplots(figsize=(5.6, 2.5), layout="constrained")
     kinds = ["poor(5,1)", "poor(2,1)", "poor(5,2)", "poor(2,2)", "strat"]
     rows = np.arange(len(kinds))
     at = looked.sel(refinement=10, start=500)
     shares = [stats.wilson(at.diverging.sel(design=d).values > 0) for d in kinds]
-    ax.hlines(rows, [s.low for s in shares], [s.high for s in shares], color=ORANGE)
-    ax.plot([s.estimate for s in shares], rows, "o", color=ORANGE, ms=5)
+    for row, kind, share in zip(rows, kinds, shares, strict=True):
+        colour = ORANGE if kind.endswith(",1)") else "k"
+        ax.hlines(row, share.low, share.high, color=colour)
+        ax.plot(share.estimate, row, "o", color=colour, ms=5)
     ax.set_yticks(rows, [NAMES[d] for d in kinds])
     _ = ax.set(xlabel="share of runs with a bump", xlim=(-0.02, 0.62), ylim=(len(kinds) - 0.5, -0.5))
     return fig
@@ -52,12 +52,12 @@ def three_tests(moved: xr.Dataset, whose: xr.Dataset) -> Figure:
     """Shares of runs with a bump by the place of the lone point, and by counts: the records `lever` and `roles`."""
     fig, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.1), sharey=True, layout="constrained", width_ratios=(2, 3))
     shares = [stats.wilson(flags) for flags in moved.diverging.transpose("at", "seed").values > 0]
-    figures.errorbars(left, moved["at"], shares, fmt="^-", ms=5, color=GREEN)
+    figures.errorbars(left, moved["at"], shares, fmt="o-", ms=5, color=ORANGE)
     left.set_xticks([0, 0.5, 1], ["border with\nthe fifth", "centre", "end of\nthe line"])
     left.set(ylabel="share of runs with a bump", ylim=(0, 1), xlim=(-0.05, 1.05))
     left.set_title("the lone point is moved", fontsize="medium")
     names = ["a lone\npoint", "a second\npoint", "fewer points\nthat lift", "more in\nthe middle"]
-    for place, (counts, colour) in enumerate(zip(roles.COUNTS, (ORANGE, GREEN, BLUE, PINK), strict=True)):
+    for place, (counts, colour) in enumerate(zip(roles.COUNTS, (ORANGE, "k", BLUE, PINK), strict=True)):
         share = stats.wilson(whose.diverging.sel(counts=counts).values > 0)
         figures.errorbars(right, [place], [share], fmt="o", ms=6, color=colour)
     right.set_xticks(range(len(names)), names)
@@ -94,50 +94,45 @@ def climbs(moved: xr.Dataset, lifted: xr.Dataset) -> Figure:
     return fig
 
 
-def random_sets(random: xr.Dataset, refinements: Sequence[int] = (10,)) -> Figure:
-    """Bumps of random sets, of the record `random_data`: whose they are by size, and where the lone point is."""
-    ratios = [1] * len(refinements) + [0.8]
-    fig, axes = plt.subplots(1, len(ratios), figsize=(7.6, 3.1), layout="constrained", width_ratios=ratios)
-    sizes = random.n.values
-    law = [undersampling.smallest_count_law(int(n), 6)[:2].sum() for n in sizes]
-    for ax, refinement in zip(axes, refinements, strict=False):
-        runs = rules.from_start(random, slice(None), refinement)
-        own = runs["count"].sel(place=runs.cluster.astype(int))
-        bump, low = runs.diverging > 0, np.zeros(len(sizes))
-        poor = own < xr.DataArray(sizes / 12, {"n": sizes})  # fewer than half of its share
-        for flags, colour, hatch, label in (
-            (own == 0, "0.45", "xxx", "no point"),
-            (own == 1, ORANGE, "", "one"),
-            (poor & (own > 1), PINK, "///", "more, yet poor"),
-            (~poor & (own > 1), BLUE, "...", "enough"),
-        ):
-            share = (bump & flags).mean("seed").values
-            ax.bar(range(len(sizes)), share, bottom=low, color=colour, hatch=hatch, ec="white", lw=0, label=label)
-            low = low + share
-        ax.plot(range(len(sizes)), law, "k.--", lw=1, ms=4, label="sets that have a cluster with none or one")
-        ax.set_xticks(range(len(sizes)), sizes)
-        _ = ax.set(xlabel="points $n$", ylim=(0, 1.02))
-    _ = axes[0].set(ylabel="share of sets with a bump")
-    lines, labels = axes[0].get_legend_handles_labels()
-    lines, labels = lines[1:] + lines[:1], [f"bumps in clusters with {name}" for name in labels[1:]] + labels[:1]
-    fig.legend(lines, labels, loc="outside upper center", ncols=3, fontsize="x-small")
+def random_sets(random: xr.Dataset) -> Figure:
+    """Bumps of random sets in small steps, of the record `random_data`: by where lone points are, and by size."""
+    fig, (places, bars) = plt.subplots(1, 2, figsize=(7.6, 3.1), layout="constrained", width_ratios=(0.8, 1))
     shares = rules.by_place(rules.from_start(random, 20, 10))
-    last = axes[-1]
-    figures.errorbars(last, range(len(shares)), list(shares.values()), fmt="o", color=ORANGE, ms=4)
-    last.set_xticks(range(4), ["empty\ncluster", "lone point\nat an end", "only\ninside", "none"], fontsize="x-small")
-    _ = last.set(ylim=(0, None), xlim=(-0.5, 3.5))
-    last.set_title("sets of twenty", fontsize="small")
+    for place, (share, colour) in enumerate(zip(shares.values(), ("0.45", ORANGE, ORANGE, "k"), strict=True)):
+        figures.errorbars(places, [place], [share], fmt="o", color=colour, ms=5)
+    names = ["empty\ncluster", "lone point\nat an end", "lone point\nonly inside", "neither"]
+    places.set_xticks(range(4), names, fontsize="small")
+    places.set(ylabel="share of sets with a bump", ylim=(0, 1.02), xlim=(-0.5, 3.5))
+    places.set_title("sets of twenty", fontsize="medium")
+    runs = rules.from_start(random, slice(None), 10)
+    own, bump = runs["count"].sel(place=runs.cluster.astype(int)), runs.diverging > 0
+    sizes, low = random.n.values, np.zeros(random.n.size)
+    for flags, colour, hatch, label in (
+        (own == 0, "0.45", "xxx", "bump in an empty cluster"),
+        (own == 1, ORANGE, "", "at a lone point"),
+        (own > 1, "0.75", "...", "in another cluster"),
+    ):
+        share = (bump & flags).mean("seed").values
+        bars.bar(range(len(sizes)), share, bottom=low, color=colour, hatch=hatch, ec="white", lw=0, label=label)
+        low = low + share
+    law = [undersampling.smallest_count_law(int(n), 6)[:2].sum() for n in sizes]
+    bars.plot(range(len(sizes)), law, "k.--", lw=1, ms=4, label="sets with an empty cluster\nor a lone point")
+    bars.set_xticks(range(len(sizes)), sizes)
+    bars.set(xlabel="points $n$", ylim=(0, 1.02))
+    bars.set_title("all sizes", fontsize="medium")
+    lines, labels = bars.get_legend_handles_labels()
+    bars.legend(lines[1:] + lines[:1], labels[1:] + labels[:1], fontsize="small", loc="upper right")
     return fig
 
 
 def small_steps(ax: Axes, small: xr.Dataset) -> None:
     """Shares of runs with a bump as a step is cut into parts, of the record `small_steps`."""
-    kinds, looks = ("poor(5,1)", "iid", "strat"), figures.cluster_styles(2)
-    for number, design in enumerate(kinds):
+    looks = {"poor(5,1)": (ORANGE, "-"), "iid": ("0.5", "--"), "strat": ("k", "-.")}
+    for number, (design, (colour, style)) in enumerate(looks.items()):
         flags = small.diverging.sel(design=design).transpose("refinement", "seed").values > 0
         found = [stats.wilson(each) for each in flags]
-        at, look = small.refinement.values * 1.06 ** (number - 1), looks[number]
-        figures.errorbars(ax, at, found, marker="Dos"[number], ms=4, label=NAMES[design], **look)
+        at = small.refinement.values * 1.06 ** (number - 1)
+        figures.errorbars(ax, at, found, marker="Dos"[number], ms=4, label=NAMES[design], color=colour, ls=style)
     _ = ax.set(xscale="log", xticks=[1, 3, 10, 30], xticklabels=["1", "3", "10", "30"])
     ax.minorticks_off()
     _ = ax.set(xlabel="parts $k$ of a step", ylabel="share of runs with a bump", ylim=(-0.03, 1.03))

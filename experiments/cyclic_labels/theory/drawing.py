@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from experiments.cyclic_labels import loss_curves
 from experiments.cyclic_labels.theory import poor_cluster, wide_kernels
 from shallow.book import figures
-from shallow.book.figures import BLUE, GREEN, ORANGE, PINK
+from shallow.book.figures import BLUE, ORANGE, PINK
 
 #: Modes of the kernel, and what they do to the output.
 SHAPES = {0: "shift", 1: "tilt", 2: "first bend", 5: "five changes of sign"}
@@ -62,34 +62,25 @@ def frames(axes: Sequence[Axes], places: poor_cluster.Places) -> None:
 
 
 def balance() -> Markdown:
-    """What moves each free place on the longest piece, its own points and all others: changes of f in 1000 epochs."""
-    accounts = []
-    for places in (poor_cluster.six(1), poor_cluster.six(2)):
-        path = places.solve()
-        pulls = poor_cluster.levers(places, path, poor_cluster.longest(path))
-        accounts.append((places, np.diag(pulls), pulls.sum(axis=0)))
+    """What moves the last cluster on the longest piece, its own points and all others: changes of f in 1000 epochs."""
     rows = []
-    for name, (places, own, together), place, then in (
-        ("second, lifts", accounts[0], 1, "rises to its label"),
-        ("third, the middle", accounts[0], 2, "is carried off, up"),
-        ("fourth, lifts", accounts[0], 3, "rises to its label"),
-        ("last, one point", accounts[0], 5, "is carried off, down"),
-        ("*last, with two (and nine in the fourth)*", accounts[1], 5, "is carried off, slowly"),
-    ):
-        asks = f"{places.labels[place]:+.0f}".replace("-", "\N{MINUS SIGN}")
-        moves = (own[place], together[place] - own[place], together[place])
-        rows.append([name, asks, *(f"{move:+.2f}".replace("-", "\N{MINUS SIGN}") for move in moves), then])
-    return figures.table(["cluster", "asks for", "its own points", "all others", "together", "so it"], rows)
+    for points, name in ((1, "one"), (2, "two, and nine in the fourth")):
+        places = poor_cluster.six(points)
+        path = places.solve()
+        pulls = poor_cluster.levers(places, path, poor_cluster.longest(path))[:, -1]
+        moves = (pulls[-1], pulls[:-1].sum(), pulls.sum())
+        rows.append([name, *(f"{move:+.2f}".replace("-", "\N{MINUS SIGN}") for move in moves)])
+    return figures.table(["points in the last cluster", "its own points", "all others", "together"], rows)
 
 
 def exact_losses(ax: Axes, places: poor_cluster.Places, epochs: int = 25_000) -> None:
-    """The exact test loss of those that lift, those that are carried along and the supports, and the mean of all."""
+    """The exact test loss of the clusters by their roles, and the mean of all."""
     found = poor_cluster.curves(places, epochs=epochs, every=20)
     for clusters, colour, style, label in (
-        ([5], ORANGE, "-", "the last"),
-        ([1, 3], BLUE, "--", "the two that lift"),
-        ([2], PINK, ":", "the middle one"),
-        ([0, 4], GREEN, "-.", "the two supports"),
+        ([5], ORANGE, "-", "the last cluster"),
+        ([1, 3], BLUE, "--", "the lifting clusters"),
+        ([2], PINK, ":", "the middle cluster"),
+        ([0, 4], "0.5", "-.", "the supports"),
     ):
         loss = found.cluster_loss.sel(cluster=clusters).mean("cluster")
         ax.plot(found.epoch[1:], loss[1:], color=colour, ls=style, lw=1.5, label=label)
