@@ -56,8 +56,8 @@ def along_training(ax: Axes, runs: xr.Dataset, two_fits_excess: float) -> None:
 
 
 def angles(ax: Axes, networks: Mapping[str, TwoLayer]) -> None:
-    """Histograms of the angle between a network's neurons and the teacher e_1, by name; the first of three grey."""
-    bins, colours = np.linspace(0, 180, 46), ("0.6", figures.COLOURS["test"], figures.COLOURS["train"])
+    """Histograms of the angle between a network's neurons and the teacher e_1, by name; from light to dark."""
+    bins, colours = np.linspace(0, 180, 46), ("0.7", "0.45", "k")
     for (label, network), colour, style in zip(networks.items(), colours, (":", "--", "-"), strict=True):
         angle = np.degrees(np.arccos(network.W[:, 0] / np.linalg.norm(network.W, axis=1)))
         ax.hist(angle, bins, histtype="step", lw=1.4, ls=style, color=colour, label=label)
@@ -103,15 +103,6 @@ def distances(ax: Axes, x: np.ndarray, y: np.ndarray, start: TwoLayer) -> None:
     ax.legend(fontsize="small")
 
 
-def worth(ax: Axes, sizes: Sequence[int], trained: np.ndarray, expected: np.ndarray) -> None:
-    """Excess risks of trained networks (size, run), and those expected of one fit and of two (size, 2)."""
-    ax.plot(sizes, trained, "o", ms=3, color=figures.COLOURS["test"])
-    for label, values, style in (("two fits", expected[:, 1], "-"), ("one fit", expected[:, 0], "--")):
-        ax.plot(sizes, values, style, color="k", label=label)
-    ax.set(xscale="log", yscale="log", xlabel="samples $n$", ylabel="excess risk")
-    ax.legend(fontsize="small")
-
-
 def cut_group(axes: Sequence[Axes]) -> None:
     """A sketch on two axes: a group of neurons beside the hyperplane of a sample, and cut by it."""
     degrees = np.linspace(-14, 14, 8)
@@ -119,10 +110,11 @@ def cut_group(axes: Sequence[Axes]) -> None:
         for angle in np.radians(degrees):
             tip = np.cos(angle), np.sin(angle)
             felt = hyperplane == 0 and angle > 0
-            ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "->", "color": "#D55E00" if felt else "#0072B2"})
+            look = {"arrowstyle": "->", "color": figures.COLOURS["label_plus"], "lw": 2 if felt else 1}
+            ax.annotate("", tip, (0, 0), arrowprops=look)
             if felt:
                 pushed = tip[0] - 0.03, tip[1] + 0.09
-                ax.annotate("", pushed, tip, arrowprops={"arrowstyle": "->", "color": "0.3", "lw": 0.8})
+                ax.annotate("", pushed, tip, arrowprops={"arrowstyle": "->", "color": "k", "lw": 0.8})
         line = np.radians(hyperplane)
         ax.plot([0, 1.15 * np.cos(line)], [0, 1.15 * np.sin(line)], "k--", lw=1)
         ax.set(xlim=(0, 1.2), ylim=(-0.28, 0.5), aspect="equal", title=title)

@@ -68,7 +68,7 @@ def four_cases(axes: Sequence[Axes], found: Mapping[str, xr.Dataset], runs: xr.D
     """
     for ax, (margin, setting) in zip(axes, SETTINGS.items(), strict=True):
         names = {name: look for (first, _), (name, look) in CLOSED.items() if first == margin}
-        control = names | {CLOSED[margin, "as it is"][0] + CONTROL: {"color": "0.6", "ls": ":"}}
+        control = names | {CLOSED[margin, "as it is"][0] + CONTROL: {"color": "0.6"}}
         for aside, (name, look) in zip((0.98, 1.02, 1), control.items(), strict=True):
             share = (found[name].train / found[name].ols).transpose("n", "seed")
             look = {"ls": "-", "lw": 1.6} | look
@@ -86,15 +86,3 @@ def four_cases(axes: Sequence[Axes], found: Mapping[str, xr.Dataset], runs: xr.D
     order = [*(name for name, _ in CLOSED.values()), "as many at random", "two fits"]
     found = {label: handles[label] for label in order}
     axes[0].figure.legend(found.values(), found.keys(), loc="outside upper center", ncols=3, fontsize="small")
-
-
-def after_decay(ax: Axes, runs: xr.Dataset) -> None:
-    """Share of the training loss left when the rate has decayed, against n from 750 to 10,000, every draw."""
-    runs = runs.sel(n=slice(750, 10_000))
-    left = (runs.decayed_train.isel(restart=-1) / runs.train.isel(step=-1)).transpose("n", "seed")
-    ax.plot(runs.n, left, "o", ms=4, mfc="none", color=figures.COLOURS["train"])
-    ax.plot(runs.n, left.median("seed"), color=figures.COLOURS["train"], lw=1.1)
-    ax.set(xscale="log", xlabel="samples $n$", ylabel="share of the loss left", ylim=(0, 1.05))
-    ticks = [n for n in runs.n.values if n not in (750, 1250, 1500)]  # too close to be written
-    ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
-    ax.minorticks_off()

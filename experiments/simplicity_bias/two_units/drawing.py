@@ -12,7 +12,7 @@ from shallow.book import figures
 LABELS = {
     "rate 0.01": "batches, rate 0.01",
     "rate 0.001": "batches, rate 0.001",
-    "full batch": "exact steps",
+    "full batch": "steps on all samples",
 }
 
 
