@@ -29,8 +29,7 @@ def against_exponent(ax: Axes, record: xr.Dataset, features: str) -> None:
     ax.axvspan(2, 2.5, color=figures.COLOURS["shade"], zorder=0)
     ax.axvline(MarchenkoPastur(1500, 1000).hill, color="k", ls="--", lw=0.9)
     ax.axhline(0, color="0.2", lw=0.9)
-    ax.set(xlabel="exponent", title="the same runs")
-    ax.title.set_fontsize("medium")
+    ax.set(xlabel="exponent", ylabel="test loss against untrained, %")
     ax.legend(fontsize="small", loc="upper right")
 
 

@@ -130,15 +130,16 @@ def cloud(axes: Sequence[Axes], x: np.ndarray, residuals: np.ndarray, weights: d
     figures.log_ticks(right.yaxis)
 
 
-def left(ax: Axes, shares: dict[str, stats.Interval]) -> None:
-    """Bars of the share of the fall that is left when something is taken away, labelled in per cent."""
-    colours = ["0.25", *[drawing.AFTER] * (len(shares) - 2), ADAM]
-    for place, (one, colour) in enumerate(zip(shares.values(), colours, strict=True)):
-        ax.barh(place, 100 * one.estimate, 0.65, color=colour)
-        ax.text(100 * one.estimate + 1.5, place, f"{100 * one.estimate:.0f}", va="center", fontsize="small")
-    ax.set_yticks(range(len(shares)), list(shares), fontsize="small")
-    ax.set(xlabel="fall of the exponent that is left, %", ylim=(len(shares) - 0.4, -0.6), xlim=(0, 110))
+def left(ax: Axes, shares: dict[int, dict[str, stats.Interval]]) -> None:
+    """Pairs of bars: the share of the fall that is left when something is taken away, by the number of samples."""
+    for shift, (n, found), colour in zip((-0.2, 0.2), shares.items(), (ADAM, "0.6"), strict=True):
+        for place, one in enumerate(found.values()):
+            ax.barh(place + shift, 100 * one.estimate, 0.38, color=colour, label=None if place else f"{n} samples")
+            ax.text(100 * one.estimate + 1, place + shift, f"{100 * one.estimate:.0f}", va="center", fontsize="x-small")
+    ax.set_yticks(range(len(found)), list(found), fontsize="small")
+    ax.set(xlabel="fall of the exponent that is left, %", ylim=(len(found) - 0.4, -0.6), xlim=(0, 100))
     ax.set_title("taken away:", loc="left", x=-0.02, ha="right", fontsize="medium")
+    ax.legend(fontsize="small", loc="lower right")
     ax.grid(False, axis="y")
 
 

@@ -255,6 +255,24 @@ RECORDS: dict[str, Recipe] = {
         {"rule": "Adam code", "rate": 1.0},
         "Ten steps of Adam at 1 with the data's covariance taken out of every gradient",
     ),
+    "cut_8000": Recipe(
+        cut_out,
+        {"cut": ["gradient"], "seed": TEN_DRAWS},
+        {"rate": 1.0, "n": 8000},
+        "Ten steps of Adam at 1 on 8000 points with the leading pair of every gradient cut out",
+    ),
+    "causes_8000": Recipe(
+        causes,
+        {"power": [1.0], "seed": TEN_DRAWS},
+        {"rule": "Adam code", "rate": 1.0, "n": 8000},
+        "What the bulk of Adam at 1 rests on, with 8000 points",
+    ),
+    "whitened_8000": Recipe(
+        whitened,
+        {"weights": ["residuals", "permuted residuals"], "seed": TEN_DRAWS},
+        {"rule": "Adam code", "rate": 1.0, "n": 8000},
+        "Ten steps of Adam at 1 on 8000 points with the data's covariance taken out of every gradient",
+    ),
     "labels_near": Recipe(
         labelled,
         {"rate": [1500.0, 1750.0], "labels": ["true", "permuted"], "seed": FIVE},
@@ -267,6 +285,12 @@ RECORDS: dict[str, Recipe] = {
         {"rule": "GD code", "threshold": True, "n": 8000},
         "The same with 8000 points",
     ),
+    "labels_8000": Recipe(
+        labelled,
+        {"labels": ["true", "permuted"], "seed": TEN_DRAWS},
+        {"rule": "Adam code", "rate": 1.0, "n": 8000},
+        "Ten steps of Adam at 1 on 8000 points, with true labels and shuffled",
+    ),
     "labels_long": Recipe(
         labelled,
         {"labels": ["true", "permuted"], "seed": THREE},
@@ -277,20 +301,28 @@ RECORDS: dict[str, Recipe] = {
 }
 
 
+CAUSES = {
+    2000: ("heavy_tails/route/causes_adam", "heavy_tails/route/whitened_adam", "heavy_tails/route/cut_every"),
+    8000: tuple(f"heavy_tails/route/{name}_8000" for name in ("causes", "whitened", "cut")),
+}
+
+
 def left_of_fall(plain: xr.Dataset, whitened: xr.Dataset, cut: xr.Dataset) -> dict[str, stats.Interval]:
     """Share of the fall of the exponent of Adam at 1 that is left after each intervention; the draws are paired.
 
     With "columns made equal" the columns are scaled after the run; what concerns the gradient is done at every step.
     """
     noise = marchenko_pastur.MarchenkoPastur(1500, 1000).hill
-    whole = plain.hill_excl.sel(form="whole")
-    own = whitened.sel(weights="residuals").hill_excl
+    at_one = cut.sel(rate=1.0) if "rate" in cut.dims else cut
+    whole = plain.hill_excl.sel(form="whole", power=1.0)
+    own, wrong = (whitened.sel(weights=one).hill_excl for one in ("residuals", "permuted residuals"))
     hills = {
         "nothing": whole,
-        "the spike": cut.sel(rate=1.0, cut="gradient").end_hill_excl.sel(form="whole"),
-        "unequal columns": plain.hill_excl.sel(form="equal columns"),
-        "all but the sizes of columns": plain.hill_excl.sel(form="permuted"),
+        "the spike": at_one.sel(cut="gradient").end_hill_excl.sel(form="whole"),
+        "unequal columns": plain.hill_excl.sel(form="equal columns", power=1.0),
+        "all but the sizes of columns": plain.hill_excl.sel(form="permuted", power=1.0),
         "uneven inputs": own.sel(form="whole"),
+        "a wrong cloud": wrong.sel(form="whole"),
         "unequal columns and uneven inputs": own.sel(form="equal columns"),
     }
     fall = noise - whole.astype(float)
