@@ -54,11 +54,25 @@ def followed(
     return xr.Dataset(found | {"share": gone.mean(), "ols": ols}, {"step": shown})
 
 
+SEEDS = [0, 1, 2]
 RECORDS: dict[str, Recipe] = {
     "which_leak": Recipe(
         followed,
-        {"margin": [False, True], "start": list(STARTS), "n": [2000], "seed": [0, 1, 2]},
+        {"margin": [False, True], "start": list(STARTS), "n": [2000], "seed": SEEDS},
         about="The network of Figure 1 with one leak or both closed: one million steps",
+        shortened={"steps": 1000},
+    ),
+    "which_leak_sizes": Recipe(
+        followed,
+        {"margin": [False, True], "start": list(STARTS[:3]), "n": [1000, 5000], "seed": SEEDS},
+        about="The same with half as many samples and with five thousand",
+        shortened={"steps": 1000},
+    ),
+    "both_closed": Recipe(
+        followed,
+        {"start": ["late taken away", "others taken away"], "seed": SEEDS},
+        {"n": 2000, "margin": True, "steps": transition.STEPS},
+        "Late neurons taken away, or as many others, with a margin: as many steps as Figure 1 before its decay",
         shortened={"steps": 1000},
     ),
 }
