@@ -6,6 +6,7 @@ from experiments.hidden_structure import polynomials
 from experiments.hidden_structure.alignment import (
     alignment_moments,
     kernel_paths,
+    other_target,
     output_of_v,
     polynomial_probes,
     who_leads,
@@ -28,6 +29,7 @@ MODULES = (
     kernel_paths,
     alignment_moments,
     who_leads,
+    other_target,
     output_of_v,
     frozen_machines,
     silent_alignment,

@@ -16,7 +16,7 @@ from experiments.hidden_structure.runs import first_epoch
 from shallow.book import figures
 from shallow.mlp import Stack
 
-#: Learners of the record who_leads that the story shows: colour, line and name.
+#: Learners of the record who_leads that are shown: colour, line and name.
 SHOWN = {
     "network": (figures.COLOURS["live"], "o-", "network"),
     "output, all": (figures.GREEN, "s--", "output weights solved anew"),
@@ -54,26 +54,49 @@ def in_order(axes: Sequence[Axes], found: Mapping[int, Mapping[str, np.ndarray]]
     axes[0].set_ylabel("alignment")
 
 
-def lead(axes: Sequence[Axes], paths: xr.Dataset, parts: xr.Dataset, outputs: xr.Dataset, degree: int = 7) -> None:
-    """By epoch: what the output depends on and share of aligned neurons; R_c of the network and of machines."""
-    epochs, (left, right) = rules.epochs_of(paths), axes
+def depends(ax: Axes, paths: xr.Dataset, outputs: xr.Dataset, degree: int = 7) -> None:
+    """By epoch: share of the output's variance that is a function of v, and share of neurons that have turned."""
+    epochs = rules.epochs_of(paths)
     aligned = paths.path_aligned.sel(epoch=epochs).transpose("epoch", "run")
     share = outputs.share.sel(degree=degree).transpose("epoch", "run")
-    left.plot(share.epoch, share, "o", ms=2.5, mfc="none", alpha=0.5, color=figures.COLOURS["live"])
-    left.plot(share.epoch, share.median("run"), "o-", ms=3.5, color=figures.COLOURS["live"])
-    left.plot(epochs, aligned, "-", color=figures.ORANGE, lw=0.6, alpha=0.6)
-    left.plot(epochs, aligned.median("run"), "--", color=figures.ORANGE, lw=1.8)
-    left.text(5.5, 0.84, "output that depends on $v$ alone", fontsize="small")
-    left.text(5.5, 0.33, "neurons that have turned", fontsize="small", color=figures.ORANGE)
-    left.set(xlabel="epoch", ylabel="share", ylim=(-0.04, 1.05))
+    _runs(ax, share, figures.COLOURS["live"], "o-")
+    ax.plot(epochs, aligned, "-", color=figures.ORANGE, lw=0.6, alpha=0.6)
+    ax.plot(epochs, aligned.median("run"), "--", color=figures.ORANGE, lw=1.8)
+    ax.text(5.5, 0.84, "output that depends on $v$ alone", fontsize="small")
+    ax.text(5.5, 0.33, "neurons that have turned", fontsize="small", color=figures.ORANGE)
+    ax.set(xlabel="epoch", ylabel="share", xlim=(-0.4, 20.4), ylim=(-0.04, 1.05))
+
+
+def machines(ax: Axes, parts: xr.Dataset) -> None:
+    """By epoch: R_c of the network, of its output weights solved anew and of tangent machines."""
     inside = parts.r2.sel(range="bulk")
     for learner, (colour, style, name) in SHOWN.items():
-        fit = inside.sel(learner=learner).transpose("epoch", "run")
-        right.plot(parts.epoch, fit, style[0], ms=2.5, mfc="none", alpha=0.5, color=colour)
-        right.plot(parts.epoch, fit.median("run"), style, ms=3.5, lw=1.4, color=colour, label=name)
-    right.set(xlabel="epoch", ylabel="$R_c$", ylim=(-0.15, 1.05))
-    for ax in axes:
-        ax.set(xlim=(-0.4, 20.4), xticks=[0, 5, 10, 15, 20])
+        _runs(ax, inside.sel(learner=learner).transpose("epoch", "run"), colour, style, label=name)
+    ax.set(xlabel="epoch", ylabel="$R_c$", xlim=(-0.4, 20.4), ylim=(-0.15, 1.05))
+
+
+#: Targets of the record other_target: colour, line and name.
+TARGETS = {
+    "own": (figures.GREEN, "s--", "output weights solved anew"),
+    "shifted": (figures.PINK, "v-.", "the same, another polynomial"),
+    "other direction": (figures.COLOURS["null"], "x:", "the same, another direction"),
+}
+
+
+def anew(ax: Axes, parts: xr.Dataset, others: xr.Dataset) -> None:
+    """By epoch: R_c of the network, and of its hidden layer with output weights solved for each of the targets."""
+    colour, style, name = SHOWN["network"]
+    network = parts.r2.sel(range="bulk", learner="network").transpose("epoch", "run")
+    _runs(ax, network, colour, style, label=name)
+    for target, (colour, style, name) in TARGETS.items():
+        _runs(ax, others.r2.sel(target=target).transpose("epoch", "run"), colour, style, label=name)
+    ax.set(xlabel="epoch", ylabel="$R_c$", xlim=(-0.4, 20.4), ylim=(-0.15, 1.05))
+
+
+def _runs(ax: Axes, values: xr.DataArray, colour: str, style: str, **options) -> None:
+    """Every run (epoch, run) as an open mark, and the median as a line."""
+    ax.plot(values.epoch, values, style[0], ms=2.5, mfc="none", alpha=0.5, color=colour)
+    ax.plot(values.epoch, values.median("run"), style, ms=3.5, lw=1.4, color=colour, **options)
 
 
 def turning(ax: Axes, shifted: xr.Dataset, bare: xr.Dataset, unsigned: xr.Dataset) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -65,3 +65,30 @@ def reach(ax: Axes, runs: Mapping[int, xr.Dataset]) -> None:
     ax.set_ylim(0.46, 1.03)
     ax.grid(False, axis="x")
     ax.legend(fontsize="small", title="also empty", ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1))
+
+
+def nearby(axes: Sequence[Axes], fewer: xr.Dataset, one: np.ndarray, around: xr.Dataset) -> None:
+    """Accuracy in the empty orthant of every run when others are empty too: three layers on the left, one on the right.
+
+    Args:
+        fewer: the record orthant_neighbours, last weights; one: the same runs with one empty orthant, (run,).
+        around: the record orthant_reach, last weights, of one hidden layer.
+    """
+    seven = fewer.empty.sel(removed=7)
+    three = {
+        "nothing\nelse": ("none", one),
+        "7 others": ("others", seven.sel(kind="random").values),
+        "7 neighbours": ("neighbours", seven.sel(kind="neighbours").values),
+    }
+    names = ("nothing\nelse", "28 others", "7 neighbours", "28 nearest")
+    single = {name: (key, around.empty.sel(removed=key).values) for name, key in zip(names, EMPTIED, strict=True)}
+    for ax, columns, title in zip(axes, (three, single), ("three hidden layers", "one hidden layer"), strict=True):
+        for place, (key, values) in enumerate(columns.values()):
+            _, colour, marker = EMPTIED[key]
+            at = place + figures.swarm(values, 0.02, step=0.07, half=0.4)
+            ax.plot(at, values, ls="none", marker=marker, ms=5, alpha=0.6, color=colour)
+        ax.axhline(0.5, color="k", ls="--", lw=0.8)
+        ax.set_xticks(range(len(columns)), columns)
+        ax.set(title=title, xlabel="also empty", xlim=(-0.5, len(columns) - 0.5), ylim=(0.45, 1.03))
+        ax.grid(False, axis="x")
+    axes[0].set_ylabel("accuracy in the empty orthant")
