@@ -16,14 +16,12 @@ import xarray as xr
 from scipy.optimize import brentq
 
 from experiments.hidden_structure import hidden_direction
-from shallow import alignment, checks, nets, stats
-from shallow import receptive_fields as fields
+from shallow import alignment, checks, stats
 from shallow.book.recipes import releases_gil
 from shallow.data import nlgp
 from shallow.kernels import empirical
 from shallow.kernels.ridge import RidgePath
 from shallow.nets import TwoLayer
-from shallow.spectra import tails as spectral_tails
 from shallow.train import plain
 
 INPUTS, WIDTH, POINTS, STEP, TIME = 40, 100, 400, 0.1, 40.0
@@ -37,7 +35,6 @@ SLOPE = 0.5
 TARGETS = {
     "ReLU": lambda x, beta: np.maximum(x @ beta, 0),
     "even": lambda x, beta: np.abs(x @ beta),
-    "radial": lambda x, beta: np.linalg.norm(x, axis=1),
 }
 PENALTIES = 10.0 ** np.arange(-7, 2)
 #: Points of the kernel whose movement is measured.
@@ -90,9 +87,8 @@ def initial(rng: np.random.Generator, width: int, inputs: int, scale: float) -> 
 
 
 def start(seed: int, scale: float) -> TwoLayer:
-    """Initial weights of a scale; scale 0 is the start of Theorem 2 of the simplicity-bias chapter, lambda = 0.1."""
-    rng = stats.stream("one network", "start", seed)
-    return initial(rng, WIDTH, INPUTS, scale) if scale else nets.dominated(rng, WIDTH, INPUTS, 0.1)
+    """Initial weights of a scale."""
+    return initial(stats.stream("one network", "start", seed), WIDTH, INPUTS, scale)
 
 
 def forward(x: np.ndarray, network: TwoLayer, activation: str = "relu") -> np.ndarray:
@@ -125,32 +121,11 @@ def machine(network: TwoLayer, sample: Sample, activation: str = "relu") -> floa
     return float(np.mean((values - sample.y_test) ** 2))
 
 
-def localised(network: TwoLayer, turn: np.ndarray | None = None) -> float:
-    """Participation ratio of the input weights, each neuron by its mass; `turn` is another basis of the inputs."""
-    W = network.W if turn is None else network.W @ turn
-    mass = np.abs(network.v) * np.linalg.norm(W, axis=1)
-    return float(mass @ fields.inverse_participation_ratio(W) / mass.sum())
-
-
 def readings(network: TwoLayer, sample: Sample) -> dict[str, float]:
-    """What four of the instruments show; the kernel's needs two networks, see :func:`path`."""
-    _, values, right = np.linalg.svd(network.W, full_matrices=False)
-    pull = alignment.vector(sample.x, sample.y, network.W)
-    lengths = np.linalg.norm(pull, axis=1) * np.linalg.norm(network.W, axis=1)
-    return {
-        "pull": np.mean(np.abs((pull * network.W).sum(axis=1)) / lengths),
-        "neurons": hidden_direction.cosines(network.W, sample.beta).mean(),
-        "spike": abs(right[0] @ sample.beta),
-        "gap": (values[0] / values[1]) ** 2,
-        "exponent": spectral_tails.hill(np.sort(values**2)),
-        "localised": localised(network),
-        "turned": localised(network, turned_basis()),
-    }
-
-
-def turned_basis() -> np.ndarray:
-    """A fixed random orthonormal basis of the inputs."""
-    return np.linalg.qr(stats.stream("one network", "turn").standard_normal((INPUTS, INPUTS)))[0]
+    """What spike and neurons show; the kernel needs two networks, see :func:`path`."""
+    right = np.linalg.svd(network.W, full_matrices=False)[2]
+    neurons = hidden_direction.cosines(network.W, sample.beta).mean()
+    return {"spike": abs(right[0] @ sample.beta), "neurons": neurons}
 
 
 @releases_gil

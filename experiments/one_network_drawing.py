@@ -17,15 +17,7 @@ from shallow.book import figures
 #: The colour, by its name in the book, and the line of each instrument.
 STYLES = {"spike": ("test", "--"), "kernel": ("label_plus", "-."), "neurons": ("train", "-"), "loss": ("live", ":")}
 #: The rows of :func:`ends`: a reading of a run, and what the page calls it.
-ROWS = {
-    "moved": "kernel moved",
-    "pull": "own pull",
-    "gap": "gap",
-    "spike": "spike",
-    "neurons": "neurons",
-    "localised": "localisation",
-    "test": "test loss",
-}
+ROWS = {"moved": "kernel moved", "spike": "spike", "neurons": "neurons", "test": "test loss"}
 
 
 def instruments(ax: Axes, one: xr.Dataset) -> None:
