@@ -77,10 +77,10 @@ def nearby(axes: Sequence[Axes], fewer: xr.Dataset, one: np.ndarray, around: xr.
     seven = fewer.empty.sel(removed=7)
     three = {
         "nothing\nelse": ("none", one),
-        "7 others": ("others", seven.sel(kind="random").values),
-        "7 neighbours": ("neighbours", seven.sel(kind="neighbours").values),
+        "7 at\nrandom": ("others", seven.sel(kind="random").values),
+        "7\nneighbours": ("neighbours", seven.sel(kind="neighbours").values),
     }
-    names = ("nothing\nelse", "28 others", "7 neighbours", "28 nearest")
+    names = ("nothing\nelse", "28\nothers", "7\nneighbours", "28\nnearest")
     single = {name: (key, around.empty.sel(removed=key).values) for name, key in zip(names, EMPTIED, strict=True)}
     for ax, columns, title in zip(axes, (three, single), ("three hidden layers", "one hidden layer"), strict=True):
         for place, (key, values) in enumerate(columns.values()):
