@@ -3,9 +3,9 @@
   "use strict";
 
   const EPOCHS = 20000, EVERY = 100, POINTS = 1000;
-  // experiments.cyclic_labels.bumps.cells: a running median of 11 records; a rise above 0.05 from step 500 on is a
-  // bump.  A step is of all points: what a run calls an epoch.
-  const WINDOW = 11, START = 500, RISE = 0.05;
+  // experiments.cyclic_labels.bumps.cells: a running median of 11 records; a rise above 0.05 is a bump, looked for from
+  // the training time of 500 long steps on.
+  const WINDOW = 11, START = 500 * 0.001, RISE = 0.05;
   const GRID = Array.from({ length: POINTS }, (_, i) => (i + 0.5) / POINTS - 0.5);
   const whole = (number) => number.toLocaleString("en-US");
   const counts = (settings) => [1, 2, 3, 4, 5, 6].map((c) => settings[`c${c}`]);
@@ -25,8 +25,8 @@
   /* The largest rise of the smoothed test loss above its running minimum: { low, peak, height, diverging, recovers },
    * null if it is no bump; diverging if the smoothed training loss at the peak is not above that at the low.
    */
-  function bump({ train, test }) {
-    const first = START / EVERY;
+  function bump({ train, test }, { step }) {
+    const first = Math.max(1, Math.round(START / step / EVERY));
     if (test.length <= first) return null;
     const [early, late] = [train, test].map((values) => smooth(Array.from(values)).slice(first));
     let least = 0, low = 0, peak = 0, height = 0;
@@ -37,7 +37,7 @@
     if (!(height > RISE)) return null;
     const diverging = early[peak] <= early[low];
     const recovers = diverging && late.slice(peak).some((value) => value <= late[low]);
-    return { low: START + low * EVERY, peak: START + peak * EVERY, height, diverging, recovers };
+    return { low: (first + low) * EVERY, peak: (first + peak) * EVERY, height, diverging, recovers };
   }
 
   function describe({ settings, epoch, diverged, values }) {
@@ -45,7 +45,7 @@
     const last = values.test.length - 1, now = `Step ${whole(epoch)}: training loss ${values.train[last].toFixed(2)}, `
       + `test loss ${values.test[last].toFixed(2)}`;
     if (epoch === 0) return `${now}; ${total(settings)} points.`;
-    const found = bump(values);
+    const found = bump(values, settings);
     if (!found) return `${now}; no bump of the test loss.`;
     const { low, peak, height, diverging, recovers } = found;
     const words = `from step ${whole(low)} to ${whole(peak)}, height ${height.toFixed(2)}`;
@@ -147,8 +147,8 @@ plt.show()
   }
 
   // Where the smoothed test loss begins to rise and where it stands highest.
-  function marks({ context, colour, scale, box, x }, { values }) {
-    const found = values.test && bump(values);
+  function marks({ context, colour, scale, box, x }, { settings, values }) {
+    const found = values.test && bump(values, settings);
     if (!found) return;
     context.save();
     context.strokeStyle = context.fillStyle = colour(found.diverging ? "text" : "quiet");

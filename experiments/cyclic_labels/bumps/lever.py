@@ -48,6 +48,22 @@ def moved(seed: int, at: float) -> xr.Dataset:
 
 
 @releases_gil
+def held(seed: int, at: float, points: int) -> xr.Dataset:
+    """The bump of a run with `points` in the last cluster, all at the share `at` of it; a second one is the first's.
+
+    What was expected before the runs: if the output is an arm about the last support, at the centre of the fifth
+    cluster, the hold of q points at the distance d goes by q d.  So two points at 0.1 should make as few bumps as one
+    at 0.7 does, and two at 0.2 as few as one at 0.9.  If it only counts how much of the cluster is far from a point,
+    a second point in the same place should change nothing.
+    """
+    checks.within("[0, 1]", at=at)
+    checks.integers(1, 10, points=points)
+    data = cyclic.from_counts([11 - points, 10, 10, 10, 9, points], base=7, seed=seed)
+    last = cyclic.clusters(data.x, 3) == poor_cluster.POOR
+    return _climb(data, seed, np.where(last, (2 + at) / 6, data.x))
+
+
+@releases_gil
 def lifted(seed: int, lifters: int, points: int) -> xr.Dataset:
     """The bump of a run with `points` in the last cluster and `lifters` in each of the two middle ones of its label.
 
@@ -77,6 +93,11 @@ RECORDS: dict[str, Recipe] = {
         moved,
         {"at": list(AT), "seed": SEEDS},
         about="Bumps with the lone point at five places of the last cluster, all else equal",
+    ),
+    "hold": Recipe(
+        held,
+        {"points": [1, 2], "at": [0.1, 0.2, 0.7, 0.9], "seed": SEEDS},
+        about="Bumps with one and two points at one place of the last cluster, by the place",
     ),
     "lifters": Recipe(
         lifted,

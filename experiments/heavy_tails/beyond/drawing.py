@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 def by_layer(ax: Axes, exponents: xr.DataArray, colours: Sequence[str]) -> None:
     """Exponents (of, seed, layer) of :func:`.shuffled_labels.exponents`, a place for each layer."""
-    names = {"before": "before", "true": "after, true labels", "shuffled": "after, shuffled labels"}
+    names = {"before": "before training", "true": "after, true labels", "shuffled": "after, shuffled labels"}
     places = np.arange(exponents.sizes["layer"])
     for (of, name), marker, shift, colour in zip(names.items(), "sod", (0, -0.12, 0.12), colours, strict=True):
         values = exponents.sel(of=of).transpose("seed", "layer").values
