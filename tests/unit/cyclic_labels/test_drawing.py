@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from experiments.cyclic_labels import drawing, loss_curves
+from experiments.cyclic_labels.kernel import drawing as of_kernel
 from experiments.cyclic_labels.kernel import modes
 from experiments.cyclic_labels.variance import heatmaps
 from shallow.book import sweep
@@ -33,7 +34,7 @@ def test_maps_of_ten_models_one_by_one_and_of_their_sums_are_the_same_and_nothin
 
 def test_modes_apart_draws_five_projections_and_whole_losses():
     figure = plt.figure()
-    drawing.modes_apart(figure, 64, 0)
+    of_kernel.modes_apart(figure, 64, 0)
     above, below, *rows = figure.axes
     run = loss_curves.run(0, design="two_rightmost", width=64)
     beta = modes.track(0, design="two_rightmost", width=64).beta.values
