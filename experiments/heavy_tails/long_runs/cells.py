@@ -158,7 +158,9 @@ def _long(
 
 def _until(rates: Sequence[float], checks: Sequence[int], about: str, **factors: Sequence[float]) -> Recipe:
     axes = {"rate": rates, **factors, "seed": [0, 1, 2]}
-    return Recipe(until_onset, axes, {"rule": "Adam code", "checks": checks, **QUARTER}, about)
+    fixed = {"rule": "Adam code", "checks": checks, **QUARTER}
+    # On an Intel processor a run of a thousand steps was 0.035 deviations off an AMD's in its exponent.
+    return Recipe(until_onset, axes, fixed, about, agreement=Agreement(elsewhere=0.1))
 
 
 CODE, TEXT = ADAM = ["Adam code", "Adam text"]

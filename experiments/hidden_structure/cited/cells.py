@@ -17,7 +17,7 @@ import numpy as np
 import xarray as xr
 
 from shallow import checks, mlp
-from shallow.book.recipes import Recipe, releases_gil
+from shallow.book.recipes import Agreement, Recipe, releases_gil
 from shallow.data import images as data_sets
 from shallow.kernels import empirical, layered
 from shallow.kernels.ridge import RidgePath
@@ -271,5 +271,8 @@ RECORDS: dict[str, Recipe] = {
         {"data": ["digits", "mnist", "cifar10"], "seed": list(range(5))},
         {"images": {"digits": (150, 40, 100), "mnist": (1000, 200, 1000), "cifar10": (1000, 200, 1000)}},
         "Predictions of initial and final tangent kernels and of the network on two classes of images",
+        # The networks train until they fit: on another kind of processor one stopped 8 of 75 epochs elsewhere, and its
+        # scores were up to 0.08 deviations off.
+        agreement=Agreement(elsewhere=0.1, rounding=("loss", "epochs")),
     ),
 }
