@@ -303,7 +303,7 @@ RECORDS: dict[str, Recipe] = {
 
 CAUSES = {
     2000: ("heavy_tails/route/causes_adam", "heavy_tails/route/whitened_adam", "heavy_tails/route/cut_every"),
-    8000: tuple(f"heavy_tails/route/{name}_8000" for name in ("causes", "whitened", "cut")),
+    8000: ("heavy_tails/route/causes_8000", "heavy_tails/route/whitened_8000", "heavy_tails/route/cut_8000"),
 }
 
 

@@ -4,8 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from experiments.cyclic_labels import drawing
-from experiments.cyclic_labels.kernel import kernel_spectra, modes
+from experiments.cyclic_labels.kernel import drawing, kernel_spectra, modes
 from shallow import nets
 from shallow.data import cyclic
 from shallow.kernels import empirical
