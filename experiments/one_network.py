@@ -18,7 +18,6 @@ from scipy.optimize import brentq
 from experiments.hidden_structure import hidden_direction
 from shallow import alignment, checks, stats
 from shallow.book.recipes import releases_gil
-from shallow.data import nlgp
 from shallow.kernels import empirical
 from shallow.kernels.ridge import RidgePath
 from shallow.nets import TwoLayer
@@ -39,8 +38,6 @@ TARGETS = {
 PENALTIES = 10.0 ** np.arange(-7, 2)
 #: Points of the kernel whose movement is measured.
 SEEN = 200
-#: The two classes of the localisation chapter by label: slow and fast noise on a ring, at gain 3.
-RINGS = {1.0: nlgp.Process(INPUTS, 2.0, 3.0), -1.0: nlgp.Process(INPUTS, 1.0, 3.0)}
 
 
 class Sample(NamedTuple):
@@ -71,8 +68,12 @@ def draw(seed: int, target: str = "ReLU") -> Sample:
     return Sample(x[:POINTS], y[:POINTS], x[POINTS:], y[POINTS:], beta)
 
 
-def shuffled(sample: Sample, seed: int) -> Sample:
-    """The same points with their training labels in another order."""
+def labelled(seed: int, labels: str = "true", target: str = "ReLU") -> Sample:
+    """A draw with its "true" training labels, or with the same labels "shuffled" over the points."""
+    checks.one_of(("true", "shuffled"), labels=labels)
+    sample = draw(seed, target)
+    if labels == "true":
+        return sample
     return sample._replace(y=stats.stream("one network", "shuffle", seed).permutation(sample.y))
 
 
@@ -121,11 +122,16 @@ def machine(network: TwoLayer, sample: Sample, activation: str = "relu") -> floa
     return float(np.mean((values - sample.y_test) ** 2))
 
 
-def readings(network: TwoLayer, sample: Sample) -> dict[str, float]:
-    """What spike and neurons show; the kernel needs two networks, see :func:`path`."""
+def mean_pull(sample: Sample) -> np.ndarray:
+    r"""$\bar D = \kappa X^\top y / n$, the pull on a neuron that is active on half of the points, whichever half."""
+    return SLOPE * sample.x.T @ sample.y / len(sample.x)
+
+
+def readings(network: TwoLayer, pull: np.ndarray) -> dict[str, float]:
+    """Overlaps with the pull, of the first right singular vector of W and of single neurons, |cosines| in the mean."""
     right = np.linalg.svd(network.W, full_matrices=False)[2]
-    neurons = hidden_direction.cosines(network.W, sample.beta).mean()
-    return {"spike": abs(right[0] @ sample.beta), "neurons": neurons}
+    matrix = abs(right[0] @ pull) / np.linalg.norm(pull)
+    return {"matrix": matrix, "neurons": hidden_direction.cosines(network.W, pull).mean()}
 
 
 @releases_gil
@@ -144,11 +150,10 @@ def path(
         start), remaining (the same with that at the end), and :func:`readings`.  By `at`, the records of `machines`:
         machine, the test mean square of ridge regression with the kernel of that moment and the true labels.
     """
-    true = draw(seed, target)
-    sample = true if labels == "true" else shuffled(true, seed)
+    true, sample = draw(seed, target), labelled(seed, labels, target)
     losses, networks = train(sample.x, sample.y, start(seed, scale), STEPS, activation)
     kernels = [ntk(network, sample.x[:SEEN], activation=activation) for network in networks]
-    found = [readings(network, sample) for network in networks]
+    found = [readings(network, mean_pull(sample)) for network in networks]
     along = {name: [one[name] for one in found] for name in found[0]}
     along["loss"] = losses
     along["test"] = [np.mean((forward(true.x_test, one, activation) - true.y_test) ** 2) for one in networks]
@@ -175,11 +180,11 @@ def passing(times: np.ndarray, values: np.ndarray, mark: float) -> float:
 def marks(runs: xr.Dataset) -> dict[str, np.ndarray]:
     """When each seed's run passes the marks, by name.
 
-    One half for the overlap of the spike and for the mean cosine of the neurons, half of the way from the first to the
+    One half for the overlaps of matrix and neurons with the pull, half of the way from the first to the
     last kernel (none where these are aligned by more than 0.95), a fall by a tenth for the loss.
     """
     return {
-        "spike": all_passing(runs, runs.spike, 0.5),
+        "matrix": all_passing(runs, runs.matrix, 0.5),
         "kernel": kernel_passing(runs, 0.5),
         "neurons": all_passing(runs, runs.neurons, 0.5),
         "loss": all_passing(runs, 1 - runs.loss / runs.loss.isel(time=0), 0.1),
@@ -206,16 +211,6 @@ def shown(times: np.ndarray) -> str:
     return f"{stats.Interval(*np.exp([log.estimate, log.low, log.high])):.1f}"
 
 
-def demanded(sample: Sample) -> tuple[float, float, float]:
-    """|X^T y| / n, and what growth the marks of spike and neurons ask for, see :func:`clock`: q / d and a deviation."""
-    mean = sample.x.T @ sample.y / len(sample.x)
-    length = np.linalg.norm(mean)
-    overlap = 0.5 * length / abs(mean @ sample.beta)
-    goal, d, m = overlap**2, INPUTS, WIDTH
-    q = (goal * d + np.sqrt((goal * d) ** 2 + 4 * (1 - goal) * m * d)) / (2 * (1 - goal))
-    return length, q / d, brentq(lambda deviation: mean_cosine(deviation) - overlap, 1e-6, 1e3)
-
-
 def mean_cosine(deviation: float) -> float:
     """E |z| / sqrt(1 + z^2) for a normal z of the given deviation."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(200)
@@ -223,51 +218,56 @@ def mean_cosine(deviation: float) -> float:
     return float(weights @ (np.abs(z) / np.hypot(1, z)) / weights.sum())
 
 
-def clock(seed: int, scale: float) -> dict[str, float]:
-    r"""Times of the marks if one vector $D = \kappa X^\top y / n$ drives all neurons until the loss falls.
+#: Growth that a mark of one half asks for: of the matrix, in q / d of :func:`clock`; of the neurons, as a deviation s.
+STRENGTH = (1 / 4 + np.sqrt(1 / 16 + 3 * WIDTH / INPUTS)) / 1.5
+DEVIATION = brentq(lambda deviation: mean_cosine(deviation) - 0.5, 1e-6, 1e3)
 
-    The weights along D grow like hyperbolic functions of $\omega = |D|\,t$.
+
+def clock(seed: int, scale: float, labels: str = "true", target: str = "ReLU") -> dict[str, float]:
+    r"""Times of the marks if the one vector $\bar D$ of :func:`mean_pull` drives all neurons until the loss falls.
+
+    The weights along it grow like hyperbolic functions of $\omega = |\bar D|\,t$.  With $q = (m + d) \sinh^2 \omega$
+    the first singular vector has the overlap $\sqrt{(q^2 - md) / q(q + d)}$, and neurons the deviation s with
+    $s^2 = \cosh^2 \omega / d + \sinh^2 \omega / m$.
     """
-    length, strength, deviation = demanded(draw(seed))
-    ratio = WIDTH / INPUTS
+    length = np.linalg.norm(mean_pull(labelled(seed, labels, target)))
+    ratio, whole = WIDTH / INPUTS, length / SLOPE
 
     def along(w):
-        return np.hypot(np.cosh(w) / INPUTS**0.5, np.sinh(w) / WIDTH**0.5) - deviation
+        return np.hypot(np.cosh(w) / INPUTS**0.5, np.sinh(w) / WIDTH**0.5) - DEVIATION
 
     def output(w):
-        return 0.5 * SLOPE * scale**2 * (1 + ratio) * np.sinh(2 * w) - (length - np.sqrt(length**2 - 0.1))
+        return 0.5 * SLOPE * scale**2 * (1 + ratio) * np.sinh(2 * w) - (whole - np.sqrt(whole**2 - 0.1))
 
-    times = {
-        "spike": np.arcsinh(np.sqrt(strength / (1 + ratio))),
+    growth = {
+        "matrix": np.arcsinh(np.sqrt(STRENGTH / (1 + ratio))),
         "neurons": brentq(along, 0, 30),
-        "loss": brentq(output, 0, 30),
+        "loss": brentq(output, 0, 30) if whole**2 > 0.1 else np.inf,  # a linear fit may not lower it by a tenth
     }
-    return {name: float(w / (SLOPE * length)) for name, w in times.items()}
+    return {name: float(w / length) for name, w in growth.items()}
 
 
 def longer(seed: int) -> float:
     """By what factor |D_n(w)| exceeds |D| where a neuron with v > 0 comes to rest, w parallel to D_n(w)."""
     sample = draw(seed)
-    mean = sample.x.T @ sample.y / len(sample.x)
-    w = mean
+    w = pull = mean_pull(sample)
     for _ in range(50):
         (w,) = alignment.vector(sample.x, sample.y, w[None])
-    return float(np.linalg.norm(w) / (SLOPE * np.linalg.norm(mean)))
+    return float(np.linalg.norm(w) / np.linalg.norm(pull))
 
 
 def one_step(seed: int, sizes: Sequence[float], scale: float = 1e-3) -> np.ndarray:
-    """Overlap of the spike and mean cosine of the neurons after a single step of each size; shape (sizes, 2)."""
+    """Overlaps of matrix and neurons with the pull after a single step of each size; shape (sizes, 2)."""
     sample, network = draw(seed), start(seed, scale)
-    push = first_push(network, sample.x, sample.y)
-    found = [readings(TwoLayer(network.W + size * push, network.b, network.v), sample) for size in sizes]
-    return np.array([[one["spike"], one["neurons"]] for one in found])
+    push, pull = first_push(network, sample.x, sample.y), mean_pull(sample)
+    found = [readings(TwoLayer(network.W + size * push, network.b, network.v), pull) for size in sizes]
+    return np.array([[one["matrix"], one["neurons"]] for one in found])
 
 
 def thresholds(seed: int) -> tuple[float, float]:
-    """Step sizes beyond which the first step alone passes the marks of spike and neurons, by the clock's argument."""
-    length, strength, deviation = demanded(draw(seed))
-    turn = np.sqrt(max(deviation**2 - 1 / INPUTS, 0) * WIDTH)
-    return float(np.sqrt(strength) / (SLOPE * length)), float(turn / (SLOPE * length))
+    """Step sizes beyond which the first step alone passes the marks of matrix and neurons, by the clock's argument."""
+    length = np.linalg.norm(mean_pull(draw(seed)))
+    return float(STRENGTH**0.5 / length), float(np.sqrt((DEVIATION**2 - 1 / INPUTS) * WIDTH) / length)
 
 
 def first_push(network: TwoLayer, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -275,32 +275,9 @@ def first_push(network: TwoLayer, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return network.v[:, None] * alignment.vector(x, y - network.forward(x), network.W)
 
 
-def shares(seed: int, task: str) -> dict[str, float]:
-    """What the first push is made of: the shares of its square in the part of first and in that of second moments.
-
-    Args:
-        task: "direction", "even" (the target has no linear part), "shuffled", or "rings" (to tell two lengths apart).
-
-    Returns:
-        first, and second for the rings; else overlap, that of the first right singular vector with beta.
-    """
-    network, sample = start(seed, 1e-3), draw(seed, "even" if task == "even" else "ReLU")
-    x, y = (shuffled(sample, seed) if task == "shuffled" else sample)[:2]
-    second = np.zeros_like(network.W)
-    if task == "rings":
-        rng, x, y = stats.stream("one network", "rings", seed), [], np.repeat(list(RINGS), 5 * POINTS)
-        for label, process in RINGS.items():
-            x.append(process.sample(rng, 5 * POINTS))
-            image = network.W @ nlgp.circulant(process.covariance)
-            second += label * image / np.sqrt((image * network.W).sum(axis=1))[:, None]
-        x = np.concatenate(x)
-        second *= network.v[:, None] / (2 * np.sqrt(2 * np.pi))
-    push, rest = first_push(network, x, y), y - network.forward(x)
-    first = np.outer(network.v, x.T @ rest) / (2 * len(x))
-
-    def share(part):
-        return 1 - ((push - part) ** 2).sum() / (push**2).sum()
-
-    if task == "rings":
-        return {"first": share(first), "second": share(second)}
-    return {"first": share(first), "overlap": abs(np.linalg.svd(push)[2][0] @ sample.beta)}
+def shared(seed: int, labels: str = "true", target: str = "ReLU") -> float:
+    r"""Share of the squared first push that is $v \bar D^\top$, as if all neurons had the same pull."""
+    network, sample = start(seed, 1e-3), labelled(seed, labels, target)
+    push = first_push(network, sample.x, sample.y)
+    rest = sample._replace(y=sample.y - network.forward(sample.x))
+    return float(1 - ((push - np.outer(network.v, mean_pull(rest))) ** 2).sum() / (push**2).sum())

@@ -15,15 +15,13 @@ from shallow import stats
 from shallow.book import figures
 
 #: The colour, by its name in the book, and the line of each instrument.
-STYLES = {"spike": ("test", "--"), "kernel": ("label_plus", "-."), "neurons": ("train", "-"), "loss": ("live", ":")}
-#: The rows of :func:`ends`: a reading of a run, and what the page calls it.
-ROWS = {"moved": "kernel moved", "spike": "spike", "neurons": "neurons", "test": "test loss"}
+STYLES = {"matrix": ("test", "--"), "kernel": ("label_plus", "-."), "neurons": ("train", "-"), "loss": ("live", ":")}
 
 
 def instruments(ax: Axes, one: xr.Dataset) -> None:
     """The four instruments of one run, or of a mean of runs, against time; no kernel where it hardly moves."""
     change = 1 - one.remaining / one.remaining.isel(time=0)
-    curves = {"spike": one.spike, "kernel": change, "neurons": one.neurons, "loss": one.loss / one.loss.isel(time=0)}
+    curves = {"matrix": one.matrix, "kernel": change, "neurons": one.neurons, "loss": one.loss / one.loss.isel(time=0)}
     if one.remaining[0] < 0.05:  # as good as at rest
         del curves["kernel"]
     for name, values in curves.items():
@@ -48,14 +46,14 @@ def triangles(ax: Axes, places: Mapping[str, float]) -> None:
 
 
 def after_one_step(ax: Axes, sizes: np.ndarray, after: np.ndarray) -> None:
-    """Spike and neurons, of shape (seeds, sizes, 2), against the size of the step: means and ranges over the seeds."""
-    for k, name in enumerate(("spike", "neurons")):
+    """Matrix and neurons, of shape (seeds, sizes, 2), against the size of the step: means and ranges over the seeds."""
+    for k, name in enumerate(("matrix", "neurons")):
         colour, line = figures.COLOURS[STYLES[name][0]], STYLES[name][1]
         low, high = after[..., k].min(axis=0), after[..., k].max(axis=0)
         ax.fill_between(sizes, low, high, color=colour, alpha=0.2, lw=0)
         ax.plot(sizes, after[..., k].mean(axis=0), line, color=colour, label=name)
     ax.axhline(0.5, color=figures.COLOURS["null"], lw=0.8)
-    ax.set(xscale="log", xlabel="size of the one step", ylabel="overlap with $\\beta$", ylim=(-0.06, 1.05))
+    ax.set(xscale="log", xlabel="size of the one step", ylabel="overlap with the pull", ylim=(-0.06, 1.05))
     ax.legend(fontsize="small")
 
 
@@ -69,35 +67,19 @@ def worth(ax: Axes, true: xr.Dataset, shuffled: xr.Dataset) -> None:
     ax.set(xscale="log", xlim=(0.1, one_network.TIME), ylim=(0, 1.1), xlabel="time")
 
 
-def clocks(seeds: Sequence[int], scale: float) -> dict[str, np.ndarray]:
+def clocks(seeds: Sequence[int], scale: float, **labels: str) -> dict[str, np.ndarray]:
     """The clock's times by mark, of shape (seeds,), for the marks that do not come after that of the loss."""
-    found = [one_network.clock(seed, scale) for seed in seeds]
+    found = [one_network.clock(seed, scale, **labels) for seed in seeds]
     times = {name: np.array([one[name] for one in found]) for name in found[0]}
     return {name: values for name, values in times.items() if values.mean() <= times["loss"].mean()}
 
 
-def ends(start: xr.Dataset, true: xr.Dataset, shuffled: xr.Dataset) -> list[list[str]]:
-    """Rows of a table: means over the seeds at one time of three sets of runs, and the difference of the last two."""
-    rows = []
-    for name, title in ROWS.items():
-        difference = stats.student((true[name] - shuffled[name]).values)
-        cells = (f"{abs(float(one[name].mean())):.2f}" for one in (start, true, shuffled))
-        rows.append([title, *cells, f"{difference:.2f}"])
-    return rows
-
-
 def worths(true: xr.Dataset, shuffled: xr.Dataset, early: int = 8) -> dict[str, stats.Interval]:
-    """Test losses of networks and machines, by what the page calls them; `early` is one of the machines' records."""
-    at = float(true["at"][early])
+    """Test losses of machines, by the kernel that they use; `early` is one of the machines' records."""
     values = {
-        f"network at time {at:.1f}": true.test.sel(time=at),
-        "network at the end": true.test.isel(time=-1),
-        "machine on the first kernel": true.machine.isel(at=0),
-        f"machine on the kernel at time {at:.1f}": true.machine.isel(at=early),
-        "machine on the last kernel": true.machine.isel(at=-1),
-        "machine on the last kernel from shuffled labels": shuffled.machine.isel(at=-1),
-        "the same minus that on the first kernel": shuffled.machine.isel(at=-1) - shuffled.machine.isel(at=0),
-        "kernel moved at the end": true.moved.isel(time=-1),
-        "kernel moved at the end, shuffled labels": shuffled.moved.isel(time=-1),
+        "the first kernel": true.machine.isel(at=0),
+        f"the kernel at time {float(true['at'][early]):.1f}": true.machine.isel(at=early),
+        "the last kernel": true.machine.isel(at=-1),
+        "the last kernel of shuffled labels": shuffled.machine.isel(at=-1),
     }
     return {name: stats.student(one.values) for name, one in values.items()}

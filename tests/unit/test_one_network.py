@@ -46,7 +46,8 @@ def test_targets_share_points_and_labels_are_standardised():
     one, even = one_network.draw(3), one_network.draw(3, "even")
     assert np.array_equal(one.x, even.x) and not np.allclose(one.y, even.y)
     assert abs(one.y.mean()) < 1e-12 and abs(one.y.std() - 1) < 1e-12
-    assert sorted(one_network.shuffled(one, 3).y) == sorted(one.y)
+    mixed = one_network.labelled(3, "shuffled")
+    assert sorted(mixed.y) == sorted(one.y) and not np.array_equal(mixed.y, one.y)
 
 
 def test_passing_interpolates():
@@ -57,12 +58,12 @@ def test_passing_interpolates():
 
 
 def test_marks_of_a_planted_run():
-    values = {"spike": [0, 0.5, 1], "remaining": [0.4, 0.3, 0], "neurons": [0, 0, 1], "loss": [1, 0.95, 0.85]}
+    values = {"matrix": [0, 0.5, 1], "remaining": [0.4, 0.3, 0], "neurons": [0, 0, 1], "loss": [1, 0.95, 0.85]}
     runs = xr.Dataset(
         {name: (("seed", "time"), [row]) for name, row in values.items()}, {"seed": [0], "time": [0.0, 1.0, 2.0]}
     )
     found = {name: times[0] for name, times in one_network.marks(runs).items()}
-    assert found == pytest.approx({"spike": 1, "kernel": 1 + 1 / 3, "neurons": 1.5, "loss": 1.5})
+    assert found == pytest.approx({"matrix": 1, "kernel": 1 + 1 / 3, "neurons": 1.5, "loss": 1.5})
     assert one_network.marks(runs.assign(remaining=0.1 * runs.remaining))["kernel"] == np.inf
 
 
@@ -74,7 +75,7 @@ def test_the_first_push_is_the_gradient():
 
 def test_the_clock_delays_the_loss_alone():
     one, small = (one_network.clock(0, scale) for scale in (0.01, 0.001))
-    assert one["spike"] == small["spike"] < one["neurons"] == small["neurons"] < one["loss"] < small["loss"]
+    assert one["matrix"] == small["matrix"] < one["neurons"] == small["neurons"] < one["loss"] < small["loss"]
 
 
 def test_the_mean_cosine_is_that_of_normal_variables():
