@@ -139,7 +139,7 @@ def left(ax: Axes, shares: dict[int, dict[str, stats.Interval]]) -> None:
     ax.set_yticks(range(len(found)), list(found), fontsize="small")
     ax.set(xlabel="fall of the exponent that is left, %", ylim=(len(found) - 0.4, -0.6), xlim=(0, 100))
     ax.set_title("taken away:", loc="left", x=-0.02, ha="right", fontsize="medium")
-    ax.legend(fontsize="small", loc="lower right")
+    ax.legend(fontsize="small", loc="center right")
     ax.grid(False, axis="y")
 
 
