@@ -73,4 +73,11 @@ RECORDS: dict[str, Recipe] = {
         "VGG11 after ten steps on shuffled labels",
         agreement=Agreement(elsewhere=0.1, rounding=("loss", "hill", "singular_values")),
     ),
+    "shuffled_resnet18": Recipe(
+        shuffled,
+        {"seed": [0, 1], "data": ["cifar10"]},
+        {"network": "ResNet18", "images": {"cifar10": 2000}, "micro_batch": 100},
+        "ResNet18 after ten steps on shuffled labels",
+        agreement=Agreement(elsewhere=0.1, rounding=("loss", "hill", "singular_values")),
+    ),
 }

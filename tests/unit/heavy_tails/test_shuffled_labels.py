@@ -10,12 +10,14 @@ from shallow.spectra import tails
 TRUE, SHUFFLED = "heavy_tails/beyond/deep_vgg11", "heavy_tails/beyond/shuffled_vgg11"
 
 
-@pytest.mark.parametrize("data", ["cifar10", "mnist"])
-def test_both_begin_with_the_same_weights(data):
-    true, runs = records.load(TRUE), records.load(SHUFFLED)
-    point = {"seed": 1, "data": data, "t": 0, "flattening": "joined"}
+@pytest.mark.parametrize(
+    ("network", "data", "seed"), [("vgg11", "cifar10", 1), ("vgg11", "mnist", 1), ("resnet18", "cifar10", 0)]
+)
+def test_both_begin_with_the_same_weights(network, data, seed):
+    true, runs = (records.load(f"heavy_tails/beyond/{name}_{network}") for name in ("deep", "shuffled"))
+    point = {"seed": seed, "data": data, "t": 0, "flattening": "joined"}
     first = [tails.hill(deep_nets.eigenvalues(true, layer=k, **point)) for k in true.layer.values]
-    np.testing.assert_allclose(runs.hill.sel(seed=1, data=data, t=0), first, rtol=1e-4)
+    np.testing.assert_allclose(runs.hill.sel(seed=seed, data=data, t=0), first, rtol=1e-4)
 
 
 def test_the_share_of_a_fall_is_one_for_the_same_ends_and_zero_without_a_fall():
