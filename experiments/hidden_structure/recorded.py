@@ -15,12 +15,13 @@ from experiments.hidden_structure.cited import cells as cited
 from experiments.hidden_structure.cited import parity, silent_alignment, two_stage
 from experiments.hidden_structure.document import cells as document
 from experiments.hidden_structure.frozen import cells as frozen_machines
-from experiments.hidden_structure.orthants import orthant_sweeps
+from experiments.hidden_structure.orthants import orthant_sweeps, rate_time_noise
 from experiments.hidden_structure.polynomial_machines import cells as polynomial_machines
 from experiments.hidden_structure.shell_machines import orthant_kernels, orthant_machines
 
 MODULES = (
     orthant_sweeps,
+    rate_time_noise,
     orthant_machines,
     orthant_kernels,
     polynomials,
