@@ -6,6 +6,7 @@ from experiments.hidden_structure import polynomials
 from experiments.hidden_structure.alignment import (
     alignment_moments,
     kernel_paths,
+    losses,
     other_target,
     output_of_v,
     polynomial_probes,
@@ -31,6 +32,7 @@ MODULES = (
     alignment_moments,
     who_leads,
     other_target,
+    losses,
     output_of_v,
     frozen_machines,
     silent_alignment,

@@ -120,3 +120,17 @@ def turning(ax: Axes, shifted: xr.Dataset, bare: xr.Dataset, unsigned: xr.Datase
     ax.set_xticks([1, 5, 10, 15, 21], ["1", "5", "10", "15", "later"])
     ax.invert_yaxis()
     ax.set(xlabel="epoch at which the first neurons have turned", xlim=(0, 22))
+
+
+def by_loss(ax: Axes, steps: xr.DataArray, last: int) -> None:
+    """Steps (target, loss, run) until neurons have turned, a dot for each run; those that never do are at `last`."""
+    colours = dict(zip(steps.loss.values, (figures.BLUE, figures.GREEN, figures.ORANGE), strict=True))
+    for row, target in enumerate(steps.target.values):
+        for shift, (loss, colour) in zip((-0.25, 0, 0.25), colours.items(), strict=True):
+            values = steps.sel(target=target, loss=loss).fillna(last).values
+            label = None if row else f"{loss} loss"
+            ax.plot(values, np.full(len(values), row + shift), "o", color=colour, ms=4, mfc="none", label=label)
+    ax.set_yticks(range(steps.sizes["target"]), steps.target.values)
+    ax.invert_yaxis()
+    ax.set(xscale="log", xlabel="steps until two neurons in a hundred have turned (250 are an epoch)")
+    figures.log_ticks(ax.xaxis)
