@@ -12,7 +12,6 @@ from experiments.hidden_structure import hidden_index
 from experiments.hidden_structure.alignment import rules
 from experiments.hidden_structure.alignment.who_leads import solved
 from experiments.hidden_structure.polynomials import Problem
-from experiments.hidden_structure.runs import first_epoch
 from shallow.book import figures
 from shallow.mlp import Stack
 
@@ -99,36 +98,14 @@ def _runs(ax: Axes, values: xr.DataArray, colour: str, style: str, **options) ->
     ax.plot(values.epoch, values.median("run"), style, ms=3.5, lw=1.4, color=colour, **options)
 
 
-def turning(ax: Axes, shifted: xr.Dataset, bare: xr.Dataset, unsigned: xr.Dataset) -> None:
-    """Epoch at which the first neurons have turned, by target, each run a dot; filled where the sign correlates with v.
-
-    A run that never gets there within 20 epochs is drawn at 21.
-    """
-    targets = {
-        "degree 5": (bare.sel(linear=True), True),
-        "degree 5, no linear part": (bare.sel(linear=False), True),
-        "degree 6, roots shifted": (shifted.isel(shift=-1), True),
-        "degree 6": (shifted.isel(shift=0), False),
-        "degree 5, no correlation": (unsigned, False),
-    }
-    for row, (runs, correlated) in enumerate(targets.values()):
-        epochs = np.minimum(first_epoch(runs.path_aligned).values, 21)
-        colour = figures.BLUE if correlated else figures.ORANGE
-        at = row + figures.swarm(epochs, 0.5, step=0.1, half=0.3)
-        ax.plot(epochs, at, "o", ms=4, color=colour, mfc=colour if correlated else "none")
-    ax.set_yticks(range(len(targets)), targets)
-    ax.set_xticks([1, 5, 10, 15, 21], ["1", "5", "10", "15", "later"])
-    ax.invert_yaxis()
-    ax.set(xlabel="epoch at which the first neurons have turned", xlim=(0, 22))
-
-
 def by_loss(ax: Axes, steps: xr.DataArray, last: int) -> None:
     """Steps (target, loss, run) until neurons have turned, a dot for each run; those that never do are at `last`."""
-    colours = dict(zip(steps.loss.values, (figures.BLUE, figures.GREEN, figures.ORANGE), strict=True))
+    colours = {"absolute": figures.BLUE, "Huber": figures.GREEN, "squared": figures.ORANGE}
+    colours = {loss: colours[loss] for loss in steps.loss.values}
     for row, target in enumerate(steps.target.values):
-        for shift, (loss, colour) in zip((-0.25, 0, 0.25), colours.items(), strict=True):
+        for shift, (loss, colour) in zip(np.linspace(-0.2, 0.2, len(colours)), colours.items(), strict=True):
             values = steps.sel(target=target, loss=loss).fillna(last).values
-            label = None if row else f"{loss} loss"
+            label = None if row else f"{loss} error"
             ax.plot(values, np.full(len(values), row + shift), "o", color=colour, ms=4, mfc="none", label=label)
     ax.set_yticks(range(steps.sizes["target"]), steps.target.values)
     ax.invert_yaxis()
