@@ -14,6 +14,7 @@ from experiments.hidden_structure.alignment import (
 )
 from experiments.hidden_structure.cited import cells as cited
 from experiments.hidden_structure.cited import parity, silent_alignment, two_stage
+from experiments.hidden_structure.degrees import decay_optimisers
 from experiments.hidden_structure.document import cells as document
 from experiments.hidden_structure.frozen import cells as frozen_machines
 from experiments.hidden_structure.orthants import orthant_sweeps, rate_time_noise
@@ -40,4 +41,5 @@ MODULES = (
     cited,
     parity,
     document,
+    decay_optimisers,
 )

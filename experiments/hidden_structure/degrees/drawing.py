@@ -1,15 +1,15 @@
-"""Drawings of what two scores see of a network, for the chapter's story."""
+"""Drawings of what two scores see of a network, and of what a weight decay leaves under several rules of training."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
 from experiments.hidden_structure import hidden_index
-from experiments.hidden_structure.degrees import scores
+from experiments.hidden_structure.degrees import decay_optimisers, scores, weight_decay
 from experiments.hidden_structure.polynomials import Problem
 from experiments.hidden_structure.runs import rc
 from shallow.book import figures
@@ -42,3 +42,45 @@ def seen(ax: Axes, small: xr.Dataset, strong: xr.Dataset, fits: float) -> None:
     for line in (ax.axvline, ax.axhline):
         line(1, color=figures.COLOURS["null"], lw=0.8)
     ax.set(xlabel="mean square / constant's", ylabel="absolute error / constant's")
+
+
+LOWEST = 3e-8  # sizes below are drawn here
+
+
+def decayed(axes: Sequence[Axes], runs: xr.Dataset, longer: xr.Dataset, start: float) -> None:
+    """Size of a first-layer weight by decay, an axis for each rule; filled where most signs flip with a batch.
+
+    `longer` are runs of more epochs, diamonds; `start` is the size before training.  A weight that has diverged is a
+    cross above.
+    """
+    decays = {float(decay): place for place, decay in enumerate(runs.decay.values)}
+    for ax, rule in zip(axes, runs.rule.values, strict=True):
+        _sizes(ax, runs.sel(rule=rule), decays, "o", -0.12)
+        if rule in longer.rule.values:
+            _sizes(ax, longer.sel(rule=rule), decays, "D", 0.2)
+        for decay, place in decays.items():
+            alone = float(runs["size"].sel(rule=rule, decay=decay, pull="decay alone").median())
+            if np.isfinite(alone):
+                ax.plot(place - 0.12, max(alone, LOWEST), "_", ms=15, mew=1.5, color=figures.COLOURS["null"], zorder=1)
+            if law := _law(str(rule), decay):
+                ax.plot([place - 0.45, place + 0.45], [law, law], ls=":", color=figures.PINK, lw=1.8, zorder=0)
+        ax.axhline(start, color=figures.COLOURS["null"], lw=0.7, zorder=0)
+        ax.set(yscale="log", ylim=(LOWEST / 2, 9), title=str(rule), xlim=(-0.6, len(decays) - 0.4))
+        ax.set_xticks(list(decays.values()), [f"{decay:g}" for decay in decays], fontsize=7)
+
+
+def _sizes(ax: Axes, runs: xr.Dataset, decays: Mapping[float, int], marker: str, aside: float) -> None:
+    trained = runs.sel(pull="data and decay")
+    for decay in trained.decay.values:
+        one = trained.sel(decay=decay)
+        size, flips, place = one["size"].values, one.flips.values, decays[float(decay)] + aside
+        for of, face in ((flips >= 0.5, figures.BLUE), (flips < 0.5, "none")):
+            ax.plot([place] * of.sum(), np.maximum(size[of], LOWEST), marker, ms=4, mfc=face, mec=figures.BLUE, ls="")
+        ax.plot([place] * np.isinf(size).sum(), [3.0] * np.isinf(size).sum(), "x", ms=5, color=figures.COLOURS["live"])
+
+
+def _law(rule: str, decay: float) -> float | None:
+    """The size without a fitted constant, where there is one."""
+    if rule == "AdaDelta":
+        return float(weight_decay.law(20, decay)) if decay > decay_optimisers.EDGES[rule] else None
+    return decay_optimisers.resting(rule, decay) or None if rule in decay_optimisers.RESTING and decay > 0 else None
