@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 
 from experiments.hidden_structure import shells
 from experiments.hidden_structure.drawing import ELSEWHERE, EMPTY
+from experiments.hidden_structure.orthants import rate_time_noise
 from shallow import stats
 from shallow.book import figures
 
@@ -92,3 +93,35 @@ def nearby(axes: Sequence[Axes], fewer: xr.Dataset, one: np.ndarray, around: xr.
         ax.set(title=title, xlabel="also empty", xlim=(-0.5, len(columns) - 0.5), ylim=(0.45, 1.03))
         ax.grid(False, axis="x")
     axes[0].set_ylabel("accuracy in the empty orthant")
+
+
+def by_noise(ax: Axes, found: xr.Dataset) -> None:
+    """Accuracy in the empty orthant at the end of training, a dot for each run, by rate and batch.
+
+    In the order of the noise of a step, rate over root of the batch, relative to that of the first setting.
+    """
+    first = rate_time_noise.SETTINGS["high rate"]
+    noise = {
+        name: one.rate / first.rate * (first.batch / one.batch) ** 0.5 for name, one in rate_time_noise.SETTINGS.items()
+    }
+    labels = []
+    for place, name in enumerate(sorted(noise, key=lambda name: round(noise[name], 1))):
+        ends = found.empty.sel(setting=name).dropna("epoch", how="all").isel(epoch=-1).values
+        colour = figures.BLUE if noise[name] > 0.9 else figures.ORANGE
+        at = place + figures.swarm(ends, 0.015, step=0.08, half=0.36)
+        ax.plot(at, ends, "o", ms=4, mfc="none", color=colour)
+        rate, batch, _ = rate_time_noise.SETTINGS[name]
+        labels.append(f"{rate:.2g}\n{batch}\n{noise[name]:.1f}")
+    ax.axhline(0.5, color="k", ls="--", lw=1)
+    ax.set(xlim=(-0.5, len(labels) - 0.5), ylim=(0.45, 1.02))
+    ax.set_xticks(range(len(labels)), labels)
+    ax.annotate(
+        "rate\nbatch\nnoise",
+        (0, 0),
+        (-8, -7),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        fontsize="medium",
+    )
